@@ -1,0 +1,2 @@
+// Package glasshouse is the shape that the five game engines share.
+package glasshouse
