@@ -1,6 +1,7 @@
 package glasshouse
+
 import (
- _ "pgregory.net/rapid"
- _ "github.com/google/go-cmp/cmp"
- _ "github.com/stretchr/testify/require"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/stretchr/testify/require"
+	_ "pgregory.net/rapid"
 )

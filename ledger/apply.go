@@ -21,9 +21,9 @@ type View interface {
 // Change is what a store must persist for an accepted Tx, in one commit: the
 // journal entry of Tx, Receipt under its id, and as new rows Receipt.Balances,
 // Receipt.Counts, Holds and Docs (each sorted by key). If Receipt.Replayed is
-// true the Tx had been accepted before: persist nothing.
+// true the Tx had been accepted before: persist nothing (Tx is nil then).
 type Change struct {
-	Tx      Tx
+	Tx      *Tx
 	Receipt Receipt
 	Holds   []HoldRow
 	Docs    []DocRow
@@ -55,18 +55,16 @@ func apply(v View, tx *Tx, ks *KeySet, digest [32]byte, at int64) (Change, error
 	}
 	s := step{v: v, tx: tx, ks: ks, at: at}
 	s.c.Receipt = Receipt{ID: tx.ID, At: at, Digest: digest}
-	var few [8]effect // no allocation for the usual Tx
+	var few [4]effect // no allocation for the usual Tx
 	if n := len(ks.Balances); n <= len(few) {
 		s.net = few[:n]
 	} else {
 		s.net = make([]effect, n)
 	}
-	for _, part := range [...]func(*step) error{(*step).require, (*step).docs, (*step).closes, (*step).post, (*step).holds, (*step).counts, (*step).balances} {
-		if err := part(&s); err != nil {
-			return Change{}, err
-		}
+	if err := s.run(); err != nil {
+		return Change{}, err
 	}
-	s.c.Tx = *tx
+	s.c.Tx = tx
 	return s.c, nil
 }
 
@@ -83,6 +81,30 @@ type step struct {
 	at  int64
 	net []effect // parallel to ks.Balances
 	c   Change
+}
+
+func (s *step) run() error {
+	// Written out: through method values s would escape to the heap.
+	if err := s.require(); err != nil {
+		return err
+	}
+	if err := s.docs(); err != nil {
+		return err
+	}
+	if err := s.closes(); err != nil {
+		return err
+	}
+	for i := range s.tx.Post {
+		p := &s.tx.Post[i]
+		s.move(p.From, p.To, p.Asset, p.Amount)
+	}
+	if err := s.holds(); err != nil {
+		return err
+	}
+	if err := s.counts(); err != nil {
+		return err
+	}
+	return s.balances()
 }
 
 func (s *step) effect(k Key) *effect {
@@ -191,14 +213,6 @@ func (s *step) closes() error {
 }
 
 func expired(expiresAt, at int64) bool { return expiresAt != 0 && at >= expiresAt }
-
-func (s *step) post() error {
-	for i := range s.tx.Post {
-		p := &s.tx.Post[i]
-		s.move(p.From, p.To, p.Asset, p.Amount)
-	}
-	return nil
-}
 
 func (s *step) holds() error {
 	if len(s.tx.Hold) == 0 {

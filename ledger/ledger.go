@@ -34,18 +34,28 @@ func (l *Ledger) Do(ctx context.Context, tx Tx) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	tx = tx.clone()
-	digest, at := Digest(tx), l.now().UnixNano()
-	var out Receipt
-	err = l.s.Atomic(ctx, ks, func(v View) (Change, error) {
-		c, err := apply(v, &tx, &ks, digest, at)
-		out = c.Receipt
-		return c, err
-	})
-	if err != nil {
+	own := tx.clone()
+	j := &job{tx: &own, ks: ks, digest: Digest(tx), at: l.now().UnixNano()}
+	if err := l.s.Atomic(ctx, ks, j.apply); err != nil {
 		return Receipt{}, err
 	}
-	return out.clone(), nil
+	return j.out.clone(), nil
+}
+
+// job is a prepared Tx on its way through a store.
+type job struct {
+	tx     *Tx // apart from the job, because the store keeps it
+	ks     KeySet
+	digest [32]byte
+	at     int64
+	out    Receipt
+	n      int // index in a batch
+}
+
+func (j *job) apply(v View) (Change, error) {
+	c, err := apply(v, j.tx, &j.ks, j.digest, j.at)
+	j.out = c.Receipt
+	return c, err
 }
 
 // DoAll commits each tx as [Ledger.Do] would, in order, each with its own
@@ -60,11 +70,6 @@ func (l *Ledger) DoAll(ctx context.Context, txs []Tx) []Result {
 		}
 		return res
 	}
-	type job struct {
-		tx     Tx
-		digest [32]byte
-		n      int // index in txs
-	}
 	at := l.now().UnixNano()
 	jobs := make([]job, 0, len(txs))
 	sets := make([]KeySet, 0, len(txs))
@@ -74,22 +79,15 @@ func (l *Ledger) DoAll(ctx context.Context, txs []Tx) []Result {
 			res[i].Err = err
 			continue
 		}
-		tx := txs[i].clone()
-		jobs = append(jobs, job{tx, Digest(tx), i})
+		own := txs[i].clone()
+		jobs = append(jobs, job{tx: &own, ks: ks, digest: Digest(txs[i]), at: at, n: i})
 		sets = append(sets, ks)
 	}
-	errs := b.AtomicAll(ctx, sets, func(i int, v View) (Change, error) {
-		j := &jobs[i]
-		c, err := apply(v, &j.tx, &sets[i], j.digest, at)
-		res[j.n].Receipt = c.Receipt
-		return c, err
-	})
+	errs := b.AtomicAll(ctx, sets, func(i int, v View) (Change, error) { return jobs[i].apply(v) })
 	for i := range jobs {
 		r := &res[jobs[i].n]
-		if r.Err = errs[i]; r.Err != nil {
-			r.Receipt = Receipt{}
-		} else {
-			r.Receipt = r.Receipt.clone()
+		if r.Err = errs[i]; r.Err == nil {
+			r.Receipt = jobs[i].out.clone()
 		}
 	}
 	return res

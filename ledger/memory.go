@@ -33,10 +33,24 @@ type tables struct {
 	byDoc    map[DocKey][]int // positions in journal of the entries that write it
 }
 
-// record is one accepted Tx: one allocation for the entry and its receipt.
+// record is one accepted Tx, its entry and its receipt without what they
+// share: most of the cost of a commit is the memory it fills.
 type record struct {
-	entry   Entry
-	receipt Receipt
+	tx           *Tx
+	at           int64
+	digest, hash [32]byte
+	balances     []Balance
+	docs         []DocVersion
+	counts       []CountRow
+}
+
+func (r *record) receipt() Receipt {
+	return Receipt{ID: r.tx.ID, At: r.at, Digest: r.digest, Balances: r.balances, Docs: r.docs, Counts: r.counts}
+}
+
+// entry clones: it leaves the package.
+func (r *record) entry(n int) Entry {
+	return Entry{Seq: uint64(n) + 1, At: r.at, Tx: r.tx.clone(), Digest: r.digest, Hash: r.hash}
 }
 
 func newTables() tables {
@@ -52,7 +66,7 @@ func newTables() tables {
 
 func (t *tables) Receipt(id string) (Receipt, bool) {
 	if r, ok := t.ids[id]; ok {
-		return r.receipt, true
+		return r.receipt(), true
 	}
 	return Receipt{}, false
 }
@@ -70,10 +84,8 @@ func (t *tables) Counter(key string) int64 { return t.counts[key] }
 
 // commit writes an accepted Change.
 func (t *tables) commit(c *Change) {
-	r := &record{receipt: c.Receipt}
-	seq := uint64(len(t.journal)) + 1
-	t.head = Chain(t.head, seq, c.Receipt.At, c.Receipt.Digest)
-	r.entry = Entry{Seq: seq, At: c.Receipt.At, Tx: c.Tx, Digest: c.Receipt.Digest, Hash: t.head}
+	n := len(t.journal)
+	t.head = Chain(t.head, uint64(n)+1, c.Receipt.At, c.Receipt.Digest)
 	for i := range c.Receipt.Balances {
 		t.balances[c.Receipt.Balances[i].Key] = c.Receipt.Balances[i]
 	}
@@ -89,9 +101,10 @@ func (t *tables) commit(c *Change) {
 			t.keys.insert(d.Key)
 		}
 		t.docs[d.Key] = d.Doc
-		t.byDoc[d.Key] = append(t.byDoc[d.Key], len(t.journal))
+		t.byDoc[d.Key] = append(t.byDoc[d.Key], n)
 	}
-	t.ids[c.Receipt.ID] = r
+	r := &record{tx: c.Tx, at: c.Receipt.At, digest: c.Receipt.Digest, hash: t.head, balances: c.Receipt.Balances, docs: c.Receipt.Docs, counts: c.Receipt.Counts}
+	t.ids[c.Tx.ID] = r
 	t.journal = append(t.journal, r)
 }
 
@@ -111,7 +124,7 @@ func (t *tables) state() State {
 		s.Counts = append(s.Counts, CountRow{k, t.counts[k]})
 	}
 	for _, k := range slices.Sorted(maps.Keys(t.ids)) {
-		s.Receipts = append(s.Receipts, t.ids[k].receipt)
+		s.Receipts = append(s.Receipts, t.ids[k].receipt())
 	}
 	return s
 }
@@ -245,7 +258,7 @@ func (m *Memory) Journal(ctx context.Context, q JournalQuery) ([]Entry, error) {
 		}
 		out := make([]Entry, len(rest))
 		for i, r := range rest {
-			out[i] = r.entry.clone()
+			out[i] = r.entry(first + i)
 		}
 		return out, nil
 	}
@@ -256,7 +269,7 @@ func (m *Memory) Journal(ctx context.Context, q JournalQuery) ([]Entry, error) {
 	}
 	out := make([]Entry, len(at))
 	for i, n := range at {
-		out[i] = m.t.journal[n].entry.clone()
+		out[i] = m.t.journal[n].entry(n)
 	}
 	return out, nil
 }

@@ -269,11 +269,6 @@ func (tx Tx) clone() Tx {
 	return tx
 }
 
-func (e Entry) clone() Entry {
-	e.Tx = e.Tx.clone()
-	return e
-}
-
 // Bodies and memos hold hands, seeds and covered cards. A log line with %v of
 // a Tx or an error must not deal them out, so these three print sizes only.
 
@@ -293,34 +288,19 @@ func (tx Tx) Format(f fmt.State, _ rune) {
 		tx.ID, tx.Require, tx.Docs, tx.Close, tx.Post, tx.Hold, tx.Count, tx.Open, len(tx.Memo))
 }
 
+var holdNames = []string{HoldOpen: "open", HoldCaptured: "captured", HoldVoided: "voided"}
+
 // String is "open", "captured", "voided", or "none".
-func (s HoldState) String() string {
-	switch s {
-	case HoldOpen:
-		return "open"
-	case HoldCaptured:
-		return "captured"
-	case HoldVoided:
-		return "voided"
-	}
-	return "none"
-}
+func (s HoldState) String() string { return enumName(holdNames, int(s)) }
 
-// MarshalText gives the name of a real state.
-func (s HoldState) MarshalText() ([]byte, error) {
-	if s < HoldOpen || s > HoldVoided {
-		return nil, ErrInvalid{Field: "state", Why: "not a hold state"}
-	}
-	return []byte(s.String()), nil
-}
+// MarshalText gives the name; the zero value has none.
+func (s HoldState) MarshalText() ([]byte, error) { return enumText(holdNames, int(s), "state") }
 
-// UnmarshalText accepts exactly the names that MarshalText gives.
+// UnmarshalText accepts exactly the names.
 func (s *HoldState) UnmarshalText(b []byte) error {
-	for st := HoldOpen; st <= HoldVoided; st++ {
-		if string(b) == st.String() {
-			*s = st
-			return nil
-		}
+	n, err := enumValue(holdNames, b, "state")
+	if err == nil {
+		*s = HoldState(n)
 	}
-	return ErrInvalid{Field: "state", Why: "not a hold state"}
+	return err
 }
