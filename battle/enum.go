@@ -47,28 +47,28 @@ type Status uint8
 
 // The statuses. The zero Status belongs to a State before its first step.
 const (
-	Waiting    Status = iota + 1 // for players
-	InProgress                   // all seats taken, rounds being opened
-	Finished                     // settled and paid
-	Cancelled                    // every entry paid back
+	StatusWaiting    Status = iota + 1 // for players
+	StatusInProgress                   // all seats taken, rounds being opened
+	StatusFinished                     // settled and paid
+	StatusCancelled                    // every entry paid back
 )
 
 var statusNames = []string{"", "waiting", "in_progress", "finished", "cancelled"}
 
 // Done reports whether no step can follow.
-func (s Status) Done() bool { return s == Finished || s == Cancelled }
+func (s Status) Done() bool { return s == StatusFinished || s == StatusCancelled }
 
 // Phase is where a battle in progress stands on its timeline.
 type Phase uint8
 
 // The phases.
 const (
-	AwaitingBeacon Phase = iota + 1 // entries are closed, the public random value is not out yet
-	Countdown
-	RoundStarting
-	Spinning
-	RoundComplete
-	Over // the phase of a finished battle
+	PhaseAwaitingBeacon Phase = iota + 1 // entries are closed, the public random value is not out yet
+	PhaseCountdown
+	PhaseRoundStarting
+	PhaseSpinning
+	PhaseRoundComplete
+	PhaseFinished
 )
 
 var phaseNames = []string{"", "awaiting_beacon", "countdown", "round_starting", "spinning", "round_complete", "finished"}
