@@ -14,7 +14,7 @@ import (
 //
 // The words are not part of the scheme: nobody but the host can derive them,
 // and nobody needs to.
-type Keyring struct{ key [32]byte }
+type Keyring struct{ key veil[[32]byte] }
 
 // NewKeyring makes a keyring of a secret of at least 16 bytes, which it does
 // not retain. It panics on a shorter one: published commitments would let
@@ -23,7 +23,8 @@ func NewKeyring(secret []byte) *Keyring {
 	if len(secret) < 16 {
 		panic(fmt.Sprintf("fair: keyring secret of %d bytes: want at least 16", len(secret)))
 	}
-	return &Keyring{key: mac(secret, appendLP(nil, "glasshouse/fair/keyring"))}
+	key := mac(secret, appendLP(nil, "glasshouse/fair/keyring"))
+	return &Keyring{hide(&key)}
 }
 
 // For returns the source of one key, any string. Its words for a path are
@@ -31,7 +32,7 @@ func NewKeyring(secret []byte) *Keyring {
 // HMAC-SHA256(K, LP("glasshouse/fair/keyring/key") ‖ LP(key)),
 // K = HMAC-SHA256(secret, LP("glasshouse/fair/keyring")).
 func (k *Keyring) For(key string) Source {
-	return newRoot(mac(k.key[:], appendLP(appendLP(nil, "glasshouse/fair/keyring/key"), key)))
+	return newRoot(mac(k.key.get()[:], appendLP(appendLP(nil, "glasshouse/fair/keyring/key"), key)))
 }
 
 // String returns [secret].

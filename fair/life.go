@@ -69,10 +69,8 @@ func (s *Stage) UnmarshalText(text []byte) error {
 // A Life knows the secret seed. It prints as [secret], also inside another
 // struct, but its JSON form holds the seed: store it, never send it. Slices
 // given in and out are copied.
-type Life struct{ s *life }
+type Life struct{ s veil[life] }
 
-// life is behind a pointer so that fmt, which walks unexported fields by
-// reflection and asks no method there, prints an address and not the seed.
 type life struct {
 	stage         Stage
 	before        Stage // where a voided life stood
@@ -98,7 +96,7 @@ func Commit(t Terms, seed ServerSeed) (Life, error) {
 		return Life{}, err
 	}
 	t.Tables = slices.Clone(t.Tables)
-	return Life{&life{stage: StageCommitted, terms: t, seed: seed, commitment: c}}, nil
+	return Life{hide(&life{stage: StageCommitted, terms: t, seed: seed, commitment: c})}, nil
 }
 
 // step returns a copy of the life to change, or ErrOrder.
@@ -106,7 +104,7 @@ func (l Life) step(name string, from ...Stage) (*life, error) {
 	if !slices.Contains(from, l.Stage()) {
 		return nil, fmt.Errorf("%w: %s of a life that is %v", ErrOrder, name, l.Stage())
 	}
-	next := *l.s
+	next := *l.s.get()
 	return &next, nil
 }
 
@@ -118,7 +116,7 @@ func (l Life) Open() (Life, error) {
 		return l, err
 	}
 	next.stage = StageOpen
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Contribute adds a player's contribution or replaces his own, until the
@@ -138,7 +136,7 @@ func (l Life) Contribute(c Contribution) (Life, error) {
 	} else {
 		next.contributions = append(next.contributions, c)
 	}
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Withdraw removes a player and his contribution, until the freeze;
@@ -153,7 +151,7 @@ func (l Life) Withdraw(player string) (Life, error) {
 		return l, fmt.Errorf("%w: %.140q", ErrUnknownPlayer, player)
 	}
 	next.contributions = slices.Delete(slices.Clone(next.contributions), i, i+1)
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Freeze closes entries. order lists every contributor once, in seat order
@@ -188,7 +186,7 @@ func (l Life) Freeze(order []string, d Descriptor, target uint64) (Life, error) 
 		return l, err
 	}
 	next.stage = StageFrozen
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Beacon records the value of the beacon that the freeze named; see
@@ -204,7 +202,7 @@ func (l Life) Beacon(b Beacon) (Life, error) {
 	b.Signature = slices.Clone(b.Signature)
 	next.beacon = &b
 	next.stage = StageBeaconKnown
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Resolve makes the root. It is [ErrNoBeacon] while the freeze names a beacon
@@ -218,7 +216,7 @@ func (l Life) Resolve() (Life, error) {
 		return l, err
 	}
 	next.stage = StageResolved
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Reveal ends the life: [Life.Seed] shows the seed. Nothing may be drawn for
@@ -229,7 +227,7 @@ func (l Life) Reveal() (Life, error) {
 		return l, err
 	}
 	next.stage = StageRevealed
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Void ends the life of a seed from which nothing was drawn: the game is called
@@ -241,15 +239,12 @@ func (l Life) Void() (Life, error) {
 		return l, err
 	}
 	next.before, next.stage = next.stage, StageVoided
-	return Life{next}, nil
+	return Life{hide(next)}, nil
 }
 
 // Stage returns where the life stands; 0 for the zero Life.
 func (l Life) Stage() Stage {
-	if l.s == nil {
-		return 0
-	}
-	return l.s.stage
+	return l.view().stage
 }
 
 // Commitment returns the commitment, which is zero for the zero Life.
@@ -301,7 +296,7 @@ func (l Life) Seed() (ServerSeed, bool) {
 	if s := l.Stage(); s != StageRevealed && s != StageVoided {
 		return ServerSeed{}, false
 	}
-	return l.s.seed, true
+	return l.view().seed, true
 }
 
 // String returns [secret].
@@ -311,10 +306,10 @@ func (l Life) String() string { return secretText }
 func (l Life) Format(f fmt.State, _ rune) { printSecret(f) }
 
 func (l Life) view() *life {
-	if l.s == nil {
-		return &life{}
+	if s := l.s.get(); s != nil {
+		return s
 	}
-	return l.s
+	return &life{}
 }
 
 func (s *life) transcript() Transcript {
@@ -345,10 +340,10 @@ type lifeJSON struct {
 // MarshalJSON returns the private form, which holds the seed; null for the zero
 // Life.
 func (l Life) MarshalJSON() ([]byte, error) {
-	if l.s == nil {
+	s := l.s.get()
+	if s == nil {
 		return []byte("null"), nil
 	}
-	s := l.s
 	j := lifeJSON{
 		Format: lifeFormat, Scheme: Scheme, Stage: s.stage, Seed: s.seed, Terms: s.terms,
 		Contributions: s.contributions, Descriptor: s.descriptor, Target: s.target, Beacon: s.beacon,

@@ -486,3 +486,5 @@ func plainRun(op string, in vIn) (out vOut, code string) {
 	}
 	panic("unknown op " + op)
 }
+
+func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }

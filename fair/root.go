@@ -21,18 +21,18 @@ const sha256State = 4 + 32 + 64 + 8
 // Root is the key from which every draw of one game follows. It is a [Source],
 // immutable and safe for concurrent use, and prints as [secret]: who holds it
 // knows every result. Make one with [NewRoot], or take it from [Life.Root].
-type Root struct {
-	// The HMAC states after the padded key: restoring a state costs less than
-	// a tenth of hashing the key again.
-	inner, outer [sha256State]byte
-}
+type Root struct{ key veil[midstates] }
+
+// midstates are the HMAC states after the padded key: restoring a state costs
+// less than a tenth of hashing the key again.
+type midstates struct{ inner, outer [sha256State]byte }
 
 // newRoot takes the 32-byte key R of the scheme.
 func newRoot(key [32]byte) *Root {
-	r := &Root{}
-	midstate(&r.inner, &key, 0x36)
-	midstate(&r.outer, &key, 0x5c)
-	return r
+	var m midstates
+	midstate(&m.inner, &key, 0x36)
+	midstate(&m.outer, &key, 0x5c)
+	return &Root{hide(&m)}
 }
 
 func midstate(dst *[sha256State]byte, key *[32]byte, pad byte) {
@@ -72,11 +72,11 @@ func (s *scratch) restore(state *[sha256State]byte) {
 }
 
 // mac leaves HMAC-SHA256(key, msg[:n]) in s.sum.
-func (r *Root) mac(s *scratch, n int) {
-	s.restore(&r.inner)
+func (m *midstates) mac(s *scratch, n int) {
+	s.restore(&m.inner)
 	s.h.Write(s.msg[:n])
 	s.h.Sum(s.sum[:0])
-	s.restore(&r.outer)
+	s.restore(&m.outer)
 	s.h.Write(s.sum[:])
 	s.h.Sum(s.sum[:0])
 }
@@ -88,7 +88,7 @@ func (r *Root) Stream(label string, i, j uint64) Stream {
 	if len(label) > MaxLabel || !utf8.ValidString(label) {
 		panic(fmt.Sprintf("fair: label %q: want valid UTF-8 of at most %d bytes", label, MaxLabel))
 	}
-	s := Stream{root: r}
+	s := Stream{key: r.key.get()}
 	binary.BigEndian.PutUint32(s.msg[:], uint32(len(label)))
 	n := 4 + copy(s.msg[4:], label)
 	binary.BigEndian.PutUint64(s.msg[n:], i)
@@ -124,7 +124,7 @@ func (r *Root) Format(f fmt.State, _ rune) { printSecret(f) }
 // each. A copy goes on from where the original stood. Not safe for concurrent
 // use; the zero value has no root and panics.
 type Stream struct {
-	root  *Root
+	key   *midstates
 	words [4]uint64
 	block uint32 // the next block
 	left  uint8  // words not yet given out, at the end of words
@@ -146,7 +146,7 @@ func (s *Stream) fill() {
 	p := pool.Get().(*scratch)
 	n := copy(p.msg[:], s.msg[:s.n])
 	binary.BigEndian.PutUint32(p.msg[n:], s.block)
-	s.root.mac(p, n+4)
+	s.key.mac(p, n+4)
 	for i := range s.words {
 		s.words[i] = binary.BigEndian.Uint64(p.sum[8*i:])
 	}

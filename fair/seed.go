@@ -96,6 +96,20 @@ const secretText = "[secret]"
 
 func printSecret(f fmt.State) { _, _ = io.WriteString(f, secretText) }
 
+// veil hides a secret from fmt, which walks the unexported fields of a foreign
+// struct by reflection, asks no method there, and under some verbs follows one
+// pointer, but never two: it prints an address.
+type veil[T any] struct{ p **T }
+
+func hide[T any](v *T) veil[T] { return veil[T]{&v} }
+
+func (v veil[T]) get() *T {
+	if v.p == nil {
+		return nil
+	}
+	return *v.p
+}
+
 // decodeHex32 is strict: hex.Decode would take upper-case digits, and two texts
 // for one value would make records ambiguous.
 func decodeHex32(dst *[32]byte, text string) bool {

@@ -17,7 +17,7 @@ import (
 //	s, play, err := s.Play()                        // 0, 1, 2, …
 //	item := table.Pick(s.Life().Root().At("box", play, 0))
 //	s, err = s.Rotate(terms, nextSeed)              // s.Retired() shows the old seed
-type Session struct{ s *session }
+type Session struct{ s veil[session] }
 
 type session struct {
 	base    Terms // of the current epoch, with the session's own name
@@ -55,7 +55,7 @@ func openEpoch(t Terms, player string, epoch uint64, seed ServerSeed) (Session, 
 	if l, err = l.Open(); err != nil {
 		return Session{}, err
 	}
-	return Session{&session{base: t, player: player, epoch: epoch, current: l}}, nil
+	return Session{hide(&session{base: t, player: player, epoch: epoch, current: l})}, nil
 }
 
 // Begin takes the player's seed (0..64 bytes) for this epoch and resolves the
@@ -72,7 +72,7 @@ func (s Session) Begin(client []byte) (Session, error) {
 	if next.current, err = l.Resolve(); err != nil {
 		return s, err
 	}
-	return Session{next}, nil
+	return Session{hide(next)}, nil
 }
 
 // Play takes the number of the next play of this epoch, from 0, which goes into
@@ -84,7 +84,7 @@ func (s Session) Play() (Session, uint64, error) {
 		return s, 0, fmt.Errorf("%w: play of a session that is %v", ErrOrder, st)
 	}
 	next.plays++
-	return Session{next}, next.plays - 1, nil
+	return Session{hide(next)}, next.plays - 1, nil
 }
 
 // Rotate ends the epoch: the old seed is shown ([Session.Retired]), the next
@@ -98,7 +98,7 @@ func (s Session) Rotate(t Terms, seed ServerSeed) (Session, error) {
 	if t.Kind != old.base.Kind || t.Session != old.base.Session {
 		return s, fmt.Errorf("%w: rotation from %q/%q to %.140q/%.140q", ErrText, old.base.Kind, old.base.Session, t.Kind, t.Session)
 	}
-	if seed == old.current.s.seed {
+	if seed == old.current.view().seed {
 		return s, fmt.Errorf("%w: rotation of session %q to the same seed", ErrSeed, t.Session)
 	}
 	next, err := openEpoch(t, old.player, old.epoch+1, seed)
@@ -107,9 +107,9 @@ func (s Session) Rotate(t Terms, seed ServerSeed) (Session, error) {
 	}
 	// A seed that no client seed ever met has drawn nothing.
 	if old.current.Stage() == StageOpen {
-		next.s.retired, err = old.current.Void()
+		next.s.get().retired, err = old.current.Void()
 	} else {
-		next.s.retired, err = old.current.Reveal()
+		next.s.get().retired, err = old.current.Reveal()
 	}
 	if err != nil {
 		return s, err
@@ -140,10 +140,10 @@ func (s Session) String() string { return secretText }
 func (s Session) Format(f fmt.State, _ rune) { printSecret(f) }
 
 func (s Session) copy() *session {
-	if s.s == nil {
-		return &session{}
+	var next session
+	if v := s.s.get(); v != nil {
+		next = *v
 	}
-	next := *s.s
 	return &next
 }
 
@@ -161,12 +161,13 @@ type sessionJSON struct {
 // MarshalJSON returns the private form, which holds the seed; null for the zero
 // Session.
 func (s Session) MarshalJSON() ([]byte, error) {
-	if s.s == nil {
+	v := s.s.get()
+	if v == nil {
 		return []byte("null"), nil
 	}
 	return json.Marshal(sessionJSON{
-		Format: sessionFormat, Player: s.s.player, Epoch: s.s.epoch, Plays: s.s.plays,
-		Current: s.s.current, Retired: s.s.retired,
+		Format: sessionFormat, Player: v.player, Epoch: v.epoch, Plays: v.plays,
+		Current: v.current, Retired: v.retired,
 	})
 }
 
@@ -187,10 +188,10 @@ func (s *Session) UnmarshalJSON(data []byte) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	if err := sameJSON(data, Session{v}); err != nil {
+	if err := sameJSON(data, Session{hide(v)}); err != nil {
 		return err
 	}
-	*s = Session{v}
+	*s = Session{hide(v)}
 	return nil
 }
 
@@ -207,11 +208,11 @@ func (s *session) check() error {
 	s.base.Session = base
 	switch s.current.Stage() {
 	case StageOpen:
-		if len(s.current.s.contributions) != 0 || s.plays != 0 {
+		if len(s.current.view().contributions) != 0 || s.plays != 0 {
 			return fmt.Errorf("%w: plays or a client seed before the beginning", ErrFormat)
 		}
 	case StageResolved:
-		if c := s.current.s.contributions; len(c) != 1 || c[0].Player != s.player || c[0].Operator || !s.current.s.descriptor.IsNone() {
+		if c := s.current.view().contributions; len(c) != 1 || c[0].Player != s.player || c[0].Operator || !s.current.view().descriptor.IsNone() {
 			return fmt.Errorf("%w: the current life is not one of player %q alone", ErrFormat, s.player)
 		}
 	default:
@@ -229,7 +230,7 @@ func (s *session) checkRetired() error {
 		return nil
 	}
 	want := fmt.Sprintf("%s#%016x", s.base.Session, s.epoch-1)
-	if st != StageRevealed && st != StageVoided || s.retired.s.terms.Session != want {
+	if st != StageRevealed && st != StageVoided || s.retired.view().terms.Session != want {
 		return fmt.Errorf("%w: the retired life is not that of epoch %d", ErrFormat, s.epoch-1)
 	}
 	return nil
