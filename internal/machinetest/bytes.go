@@ -1,6 +1,7 @@
 package machinetest
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -131,12 +132,20 @@ func (m *masks) find(doc any, path []string) {
 
 func (m *masks) apply(text string) string {
 	for _, v := range m.values {
-		text = strings.ReplaceAll(text, v, "[masked]")
-		text = strings.ReplaceAll(text, fmt.Sprintf("%x", v), "[masked]")
-		text = strings.ReplaceAll(text, fmt.Sprintf("%X", v), "[masked]")
-		text = strings.ReplaceAll(text, strings.ToUpper(v), "[masked]")
+		for _, form := range forms(v) {
+			text = strings.ReplaceAll(text, form, "[masked]")
+		}
 	}
 	return text
+}
+
+// forms are the ways in which a value may stand in a print.
+func forms(v string) []string {
+	out := []string{v, strings.ToUpper(v), fmt.Sprintf("%x", v), fmt.Sprintf("%X", v)}
+	if b, err := hex.DecodeString(v); err == nil { // a digest, as bytes
+		out = append(out, strings.Trim(fmt.Sprint(b), "[]"), strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", b), "[]byte{"), "}"))
+	}
+	return out
 }
 
 // scribble overwrites everything that a holder of v could: the elements of its slices, maps and pointers.

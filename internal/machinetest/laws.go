@@ -86,8 +86,18 @@ func require(t *rapid.T, ok bool, format string, args ...any) {
 func same(t *rapid.T, what, got, want string) {
 	t.Helper()
 	if got != want {
-		t.Fatalf("%s: differs at byte %d\ngot  %s\nwant %s", what, firstDifference(got, want), got, want)
+		n := firstDifference(got, want)
+		t.Fatalf("%s: differs at byte %d\ngot  %s\nwant %s", what, n, around(got, n), around(want, n))
 	}
+}
+
+// around cuts a long text to what stands about byte n.
+func around(s string, n int) string {
+	const before, after = 300, 600
+	if len(s) <= before+after {
+		return s
+	}
+	return "…" + s[max(0, n-before):min(len(s), n+after)] + "…"
 }
 
 func firstDifference(a, b string) int {
