@@ -488,3 +488,7 @@ func plainRun(op string, in vIn) (out vOut, code string) {
 }
 
 func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
+
+type bigInt = big.Int
+
+func newInt(n int64) *big.Int { return big.NewInt(n) }
