@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding"
 	"encoding/binary"
@@ -14,9 +15,13 @@ import (
 // of a block is at most 47 bytes, which is one compression of SHA-256.
 const MaxLabel = 23
 
-// sha256State is the size of a marshalled SHA-256 state: magic, chaining value,
-// buffer, length.
-const sha256State = 4 + 32 + 64 + 8
+// The parts of a marshalled SHA-256 state: magic, chaining value, buffer,
+// length. newScratch checks against crypto/hmac that it is laid out like this.
+const (
+	magicBytes  = 4
+	blockBytes  = sha256.BlockSize
+	sha256State = magicBytes + sha256.Size + blockBytes + 8
+)
 
 // Root is the key from which every draw of one game follows. It is a [Source],
 // immutable and safe for concurrent use, and prints as [secret]: who holds it
@@ -54,31 +59,62 @@ func midstate(dst *[sha256State]byte, key *[32]byte, pad byte) {
 // nothing; the buffers live here because what goes through hash.Hash escapes.
 type scratch struct {
 	h     hash.Hash
-	state encoding.BinaryUnmarshaler
-	msg   [64]byte
-	sum   [32]byte
+	load  encoding.BinaryUnmarshaler
+	save  encoding.BinaryAppender
+	state []byte           // room for a state
+	inner [blockBytes]byte // message and padding of the inner hash
+	outer [blockBytes]byte // inner hash and padding of the outer one
 }
 
-var pool = sync.Pool{New: func() any {
-	h := sha256.New()
-	return &scratch{h: h, state: h.(encoding.BinaryUnmarshaler)}
-}}
+var pool = sync.Pool{New: func() any { return newScratch() }}
 
-// restore cannot fail: the state is one that crypto/sha256 wrote itself.
-func (s *scratch) restore(state *[sha256State]byte) {
-	if err := s.state.UnmarshalBinary(state[:]); err != nil {
+// newScratch panics where crypto/sha256 saves its state in another way than
+// this file reads it: no draw is better than one that nobody can derive again.
+func newScratch() *scratch {
+	h := sha256.New()
+	s := &scratch{
+		h: h, load: h.(encoding.BinaryUnmarshaler), save: h.(encoding.BinaryAppender),
+		state: make([]byte, 0, sha256State),
+	}
+	pad(&s.outer, sha256.Size)
+	var key [32]byte
+	if want := mac(key[:], s.inner[:1]); !bytes.Equal(newRoot(key).key.get().mac(s, 1), want[:]) {
+		panic("fair: crypto/sha256 has changed how it saves its state")
+	}
+	return s
+}
+
+// pad writes the padding of SHA-256 (FIPS 180-4, 5.1.1) for a message of n
+// bytes, at most 55, that follows one block.
+func pad(block *[blockBytes]byte, n int) {
+	block[n] = 0x80
+	clear(block[n+1:])
+	binary.BigEndian.PutUint64(block[blockBytes-8:], uint64(8*(blockBytes+n)))
+}
+
+// mac returns HMAC-SHA256(key, s.inner[:n]) for n of at most 55. Both hashes
+// are one compression over a saved state, so the padding is written here, and
+// the result is the chaining value after it: hash.Sum would copy the whole
+// digest each time, which costs as much as a compression. The result is valid
+// until s is used again.
+func (m *midstates) mac(s *scratch, n int) []byte {
+	pad(&s.inner, n)
+	copy(s.outer[:], s.compress(&m.inner, &s.inner))
+	return s.compress(&m.outer, &s.outer)
+}
+
+// compress returns the chaining value after one block. The errors are
+// impossible: the state is one that crypto/sha256 wrote itself.
+func (s *scratch) compress(from *[sha256State]byte, block *[blockBytes]byte) []byte {
+	if err := s.load.UnmarshalBinary(from[:]); err != nil {
 		panic("fair: " + err.Error())
 	}
-}
-
-// mac leaves HMAC-SHA256(key, msg[:n]) in s.sum.
-func (m *midstates) mac(s *scratch, n int) {
-	s.restore(&m.inner)
-	s.h.Write(s.msg[:n])
-	s.h.Sum(s.sum[:0])
-	s.restore(&m.outer)
-	s.h.Write(s.sum[:])
-	s.h.Sum(s.sum[:0])
+	s.h.Write(block[:])
+	state, err := s.save.AppendBinary(s.state)
+	if err != nil {
+		panic("fair: " + err.Error())
+	}
+	return state[magicBytes:][:sha256.Size]
 }
 
 // Stream returns the words of one draw path as a value that needs no
@@ -144,11 +180,11 @@ func (s *Stream) Uint64() uint64 {
 
 func (s *Stream) fill() {
 	p := pool.Get().(*scratch)
-	n := copy(p.msg[:], s.msg[:s.n])
-	binary.BigEndian.PutUint32(p.msg[n:], s.block)
-	s.key.mac(p, n+4)
+	n := copy(p.inner[:], s.msg[:s.n])
+	binary.BigEndian.PutUint32(p.inner[n:], s.block)
+	sum := s.key.mac(p, n+4)
 	for i := range s.words {
-		s.words[i] = binary.BigEndian.Uint64(p.sum[8*i:])
+		s.words[i] = binary.BigEndian.Uint64(sum[8*i:])
 	}
 	pool.Put(p)
 	// 2^32 blocks are 128 GiB of words: no draw gets there, and beginning
