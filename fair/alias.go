@@ -19,14 +19,14 @@ type Alias struct {
 // is [ErrOverflow] if Total() × Len() does not fit 64 bits.
 func (t *Table[T]) Alias() (*Alias, error) {
 	n := uint64(len(t.weight))
-	if hi, _ := bits.Mul64(t.total, n); hi != 0 {
-		return nil, fmt.Errorf("%w: total %d times %d items passes 2^64-1", ErrOverflow, t.total, n)
+	if hi, _ := bits.Mul64(t.draw.total, n); hi != 0 {
+		return nil, fmt.Errorf("%w: total %d times %d items passes 2^64-1", ErrOverflow, t.draw.total, n)
 	}
-	a := &Alias{total: t.total, cut: make([]uint64, n), other: make([]int, n)}
+	a := &Alias{total: t.draw.total, cut: make([]uint64, n), other: make([]int, n)}
 	var small, large []int // columns below the total, and all others
 	for i, w := range t.weight {
 		a.cut[i], a.other[i] = w*n, i
-		if a.cut[i] < t.total {
+		if a.cut[i] < t.draw.total {
 			small = append(small, i)
 		} else {
 			large = append(large, i)
@@ -37,8 +37,8 @@ func (t *Table[T]) Alias() (*Alias, error) {
 		s, l := small[len(small)-1], large[len(large)-1]
 		small = small[:len(small)-1]
 		a.other[s] = l
-		a.cut[l] -= t.total - a.cut[s]
-		if a.cut[l] < t.total {
+		a.cut[l] -= t.draw.total - a.cut[s]
+		if a.cut[l] < t.draw.total {
 			large = large[:len(large)-1]
 			small = append(small, l)
 		}
