@@ -36,7 +36,7 @@ type Change struct {
 // Errors: [ErrInvalid], [ErrKeyReused], [ErrConflict], [ErrSealed], [ErrHold],
 // [ErrExpired], [ErrLimit], [ErrClosed], [ErrOverflow], [ErrFunds].
 func Apply(v View, tx Tx, at int64) (Change, error) {
-	ks, err := prepare(&tx)
+	ks, err := prepare(&tx, nil)
 	if err != nil {
 		return Change{}, err
 	}
@@ -53,18 +53,19 @@ func apply(v View, tx *Tx, ks *KeySet, digest [32]byte, at int64) (Change, error
 		r.Replayed = true
 		return Change{Receipt: r}, nil
 	}
-	s := step{v: v, tx: tx, ks: ks, at: at}
-	s.c.Receipt = Receipt{ID: tx.ID, At: at, Digest: digest}
-	var few [4]effect // no allocation for the usual Tx
+	s := step{v: v, tx: tx, ks: ks, at: at, c: Change{Tx: tx, Receipt: Receipt{ID: tx.ID, At: at, Digest: digest}}}
+	// The effects are no field of step: what a step points to ends in errors
+	// and receipts, so the compiler would put them on the heap.
+	var few [4]effect
+	net := few[:]
 	if n := len(ks.Balances); n <= len(few) {
-		s.net = few[:n]
+		net = net[:n]
 	} else {
-		s.net = make([]effect, n)
+		net = make([]effect, n)
 	}
-	if err := s.run(); err != nil {
+	if err := s.run(net); err != nil {
 		return Change{}, err
 	}
-	s.c.Tx = tx
 	return s.c, nil
 }
 
@@ -74,47 +75,48 @@ type effect struct {
 	moves        bool // anything but giving a hold back
 }
 
+// effects are parallel to KeySet.Balances.
+type effects []effect
+
 type step struct {
-	v   View
-	tx  *Tx
-	ks  *KeySet
-	at  int64
-	net []effect // parallel to ks.Balances
-	c   Change
+	v  View
+	tx *Tx
+	ks *KeySet
+	at int64
+	c  Change
 }
 
-func (s *step) run() error {
-	// Written out: through method values s would escape to the heap.
+func (s *step) run(net effects) error {
 	if err := s.require(); err != nil {
 		return err
 	}
 	if err := s.docs(); err != nil {
 		return err
 	}
-	if err := s.closes(); err != nil {
+	if err := s.closes(net); err != nil {
 		return err
 	}
 	for i := range s.tx.Post {
 		p := &s.tx.Post[i]
-		s.move(p.From, p.To, p.Asset, p.Amount)
+		net.move(s.ks, p.From, p.To, p.Asset, p.Amount)
 	}
-	if err := s.holds(); err != nil {
+	if err := s.holds(net); err != nil {
 		return err
 	}
 	if err := s.counts(); err != nil {
 		return err
 	}
-	return s.balances()
+	return s.balances(net)
 }
 
-func (s *step) effect(k Key) *effect {
-	i, _ := slices.BinarySearchFunc(s.ks.Balances, k, compareKeys)
-	return &s.net[i]
+func (net effects) on(ks *KeySet, k Key) *effect {
+	i, _ := slices.BinarySearchFunc(ks.Balances, k, compareKeys)
+	return &net[i]
 }
 
-func (s *step) move(from, to AccountID, asset Asset, amount int64) {
+func (net effects) move(ks *KeySet, from, to AccountID, asset Asset, amount int64) {
 	n := wide(amount)
-	f, t := s.effect(Key{from, asset}), s.effect(Key{to, asset})
+	f, t := net.on(ks, Key{from, asset}), net.on(ks, Key{to, asset})
 	f.posted, f.moves = f.posted.sub(n), true
 	t.posted, t.moves = t.posted.add(n), true
 }
@@ -168,7 +170,7 @@ func (s *step) docs() error {
 	return nil
 }
 
-func (s *step) closes() error {
+func (s *step) closes(net effects) error {
 	if len(s.tx.Close) == 0 {
 		return nil
 	}
@@ -202,10 +204,10 @@ func (s *step) closes() error {
 			h.State = HoldCaptured
 		}
 		h.Left -= released
-		e := s.effect(c.Key)
+		e := net.on(s.ks, c.Key)
 		e.held = e.held.sub(wide(released))
 		for j := range c.Take {
-			s.move(c.Key.Account, c.Take[j].To, c.Key.Asset, c.Take[j].Amount)
+			net.move(s.ks, c.Key.Account, c.Take[j].To, c.Key.Asset, c.Take[j].Amount)
 		}
 		s.c.Holds = append(s.c.Holds, h)
 	}
@@ -214,7 +216,7 @@ func (s *step) closes() error {
 
 func expired(expiresAt, at int64) bool { return expiresAt != 0 && at >= expiresAt }
 
-func (s *step) holds() error {
+func (s *step) holds(net effects) error {
 	if len(s.tx.Hold) == 0 {
 		return nil
 	}
@@ -226,7 +228,7 @@ func (s *step) holds() error {
 		if expired(h.ExpiresAt, s.at) {
 			return ErrExpired{h.ID, h.ExpiresAt}
 		}
-		e := s.effect(Key{h.From, h.Asset})
+		e := net.on(s.ks, Key{h.From, h.Asset})
 		e.held, e.moves = e.held.add(wide(h.Amount)), true
 		s.c.Holds = append(s.c.Holds, HoldRow{Hold: h, Left: h.Amount, State: HoldOpen})
 	}
@@ -256,13 +258,13 @@ func (s *step) counts() error {
 	return nil
 }
 
-func (s *step) balances() error {
-	if len(s.net) == 0 {
+func (s *step) balances(net effects) error {
+	if len(net) == 0 {
 		return nil
 	}
-	out := make([]Balance, len(s.net))
-	for i := range s.net {
-		k, e := s.ks.Balances[i], &s.net[i]
+	out := make([]Balance, len(net))
+	for i := range net {
+		k, e := s.ks.Balances[i], &net[i]
 		b := s.v.Balance(k)
 		b.Key = k
 		before, floor, closed := wide(b.Posted).sub(wide(b.Held)), b.Floor, b.Closed

@@ -47,8 +47,9 @@ const maxVersion = math.MaxInt64 - 1
 // at builds the path only on the way out with an error.
 func at(part string, i int, rest string) string { return part + "[" + strconv.Itoa(i) + "]" + rest }
 
-// prepare checks the shape of tx, which needs no state, and lists its keys.
-func prepare(tx *Tx) (KeySet, error) {
+// prepare checks the shape of tx, which needs no state, and lists its keys, in
+// room if they fit.
+func prepare(tx *Tx, room []Key) (KeySet, error) {
 	if !validID(tx.ID) {
 		return KeySet{}, ErrInvalid{"id", whyID}
 	}
@@ -58,7 +59,7 @@ func prepare(tx *Tx) (KeySet, error) {
 	if err := checkParts(tx); err != nil {
 		return KeySet{}, err
 	}
-	ks := gather(tx)
+	ks := gather(tx, room)
 	if f := twice(tx, &ks); f != "" {
 		return KeySet{}, ErrInvalid{f, whyTwice}
 	}

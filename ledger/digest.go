@@ -21,7 +21,7 @@ const (
 // each struct as its fields in order of declaration (a [Key] as its account,
 // then its asset).
 func Digest(tx Tx) [32]byte {
-	var buf [1024]byte // no allocation for the usual Tx
+	var buf [512]byte // no allocation for the usual Tx
 	return sha256.Sum256(appendTx(buf[:0], &tx))
 }
 

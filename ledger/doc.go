@@ -49,7 +49,7 @@
 // # Ownership
 //
 // Ledger clones what it is given and what it returns: callers may reuse and
-// change both. Stores own the Change they are handed; a View's bytes belong to
-// its store and are read-only. Bodies and memos are as secret as the game they
+// change both. What a View returns belongs to its store and is read-only; what
+// a [Store] may keep of a [Change] is said there. Bodies and memos are as secret as the game they
 // describe: no error text and no %v prints them.
 package ledger

@@ -19,7 +19,7 @@ type KeySet struct {
 
 // Keys lists what tx touches, its id included. It does not check tx.
 func Keys(tx Tx) KeySet {
-	ks := gather(&tx)
+	ks := gather(&tx, nil)
 	ks.Holds = slices.Compact(ks.Holds)
 	ks.Docs = slices.Compact(ks.Docs)
 	ks.Counts = slices.Compact(ks.Counts)
@@ -28,14 +28,17 @@ func Keys(tx Tx) KeySet {
 
 // gather leaves duplicates, which a valid Tx does not have, in all lists but
 // Balances.
-func gather(tx *Tx) KeySet {
+func gather(tx *Tx, room []Key) KeySet {
 	ks := KeySet{ID: tx.ID}
 	n := 2*len(tx.Post) + len(tx.Hold) + len(tx.Open)
 	for i := range tx.Close {
 		n += 1 + len(tx.Close[i].Take)
 	}
 	if n > 0 {
-		b := make([]Key, 0, n)
+		b := room
+		if cap(b) < n {
+			b = make([]Key, 0, n)
+		}
 		for i := range tx.Close {
 			c := &tx.Close[i]
 			b = append(b, c.Key)

@@ -30,16 +30,15 @@ type Result struct {
 // must be sent again; and those of the store. All but ErrUncertain mean that
 // nothing changed.
 func (l *Ledger) Do(ctx context.Context, tx Tx) (Receipt, error) {
-	ks, err := prepare(&tx)
-	if err != nil {
+	j := new(job)
+	if err := j.prepare(&tx); err != nil {
 		return Receipt{}, err
 	}
-	own := tx.clone()
-	j := &job{tx: &own, ks: ks, digest: Digest(tx), at: l.now().UnixNano()}
-	if err := l.s.Atomic(ctx, ks, j.apply); err != nil {
+	j.at = l.now().UnixNano()
+	if err := l.s.Atomic(ctx, j.ks, j.apply); err != nil {
 		return Receipt{}, err
 	}
-	return j.out.clone(), nil
+	return j.receipt(), nil
 }
 
 // job is a prepared Tx on its way through a store.
@@ -49,13 +48,33 @@ type job struct {
 	digest [32]byte
 	at     int64
 	out    Receipt
-	n      int // index in a batch
+	n      int    // index in a batch
+	keys   [2]Key // room for the keys of a single posting, the commonest Tx
+}
+
+// prepare checks tx and takes a copy, so that the caller may reuse his.
+func (j *job) prepare(tx *Tx) (err error) {
+	if j.ks, err = prepare(tx, j.keys[:0]); err != nil {
+		return err
+	}
+	own := tx.clone()
+	j.tx, j.digest = &own, Digest(own)
+	return nil
 }
 
 func (j *job) apply(v View) (Change, error) {
 	c, err := apply(v, j.tx, &j.ks, j.digest, j.at)
 	j.out = c.Receipt
 	return c, err
+}
+
+// receipt is the caller's: a new one was made for him, an old one is the
+// store's.
+func (j *job) receipt() Receipt {
+	if j.out.Replayed {
+		return j.out.clone()
+	}
+	return j.out
 }
 
 // DoAll commits each tx as [Ledger.Do] would, in order, each with its own
@@ -71,23 +90,19 @@ func (l *Ledger) DoAll(ctx context.Context, txs []Tx) []Result {
 		return res
 	}
 	at := l.now().UnixNano()
-	jobs := make([]job, 0, len(txs))
+	jobs := make([]*job, 0, len(txs))
 	sets := make([]KeySet, 0, len(txs))
 	for i := range txs {
-		ks, err := prepare(&txs[i])
-		if err != nil {
-			res[i].Err = err
-			continue
+		j := &job{at: at, n: i}
+		if res[i].Err = j.prepare(&txs[i]); res[i].Err == nil {
+			jobs, sets = append(jobs, j), append(sets, j.ks)
 		}
-		own := txs[i].clone()
-		jobs = append(jobs, job{tx: &own, ks: ks, digest: Digest(txs[i]), at: at, n: i})
-		sets = append(sets, ks)
 	}
 	errs := b.AtomicAll(ctx, sets, func(i int, v View) (Change, error) { return jobs[i].apply(v) })
 	for i := range jobs {
 		r := &res[jobs[i].n]
 		if r.Err = errs[i]; r.Err == nil {
-			r.Receipt = jobs[i].out.clone()
+			r.Receipt = jobs[i].receipt()
 		}
 	}
 	return res

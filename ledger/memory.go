@@ -28,9 +28,14 @@ type tables struct {
 	counts   map[string]int64
 	ids      map[string]*record
 	journal  []*record
-	head     [32]byte
-	keys     keyIndex
-	byDoc    map[DocKey][]int // positions in journal of the entries that write it
+
+	// Where the next rows of the journal go: one allocation for many.
+	records []record
+	rows    []Balance
+
+	head  [32]byte
+	keys  keyIndex
+	byDoc map[DocKey][]int // positions in journal of the entries that write it
 }
 
 // record is one accepted Tx, its entry and its receipt without what they
@@ -103,9 +108,23 @@ func (t *tables) commit(c *Change) {
 		t.docs[d.Key] = d.Doc
 		t.byDoc[d.Key] = append(t.byDoc[d.Key], n)
 	}
-	r := &record{tx: c.Tx, at: c.Receipt.At, digest: c.Receipt.Digest, hash: t.head, balances: c.Receipt.Balances, docs: c.Receipt.Docs, counts: c.Receipt.Counts}
+	if len(t.records) == 0 {
+		t.records = make([]record, 128)
+	}
+	r := &t.records[0]
+	t.records = t.records[1:]
+	*r = record{tx: c.Tx, at: c.Receipt.At, digest: c.Receipt.Digest, hash: t.head, balances: t.keep(c.Receipt.Balances), docs: slices.Clone(c.Receipt.Docs), counts: slices.Clone(c.Receipt.Counts)}
 	t.ids[c.Tx.ID] = r
 	t.journal = append(t.journal, r)
+}
+
+func (t *tables) keep(rows []Balance) []Balance {
+	n := len(rows)
+	if cap(t.rows)-len(t.rows) < n {
+		t.rows = make([]Balance, 0, max(n, 256))
+	}
+	t.rows = append(t.rows, rows...)
+	return t.rows[len(t.rows)-n : len(t.rows) : len(t.rows)]
 }
 
 // state copies the tables into sorted lists.

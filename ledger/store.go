@@ -14,9 +14,10 @@ type Store interface {
 	// missing ones included. View.Receipt(ks.ID) must be right even against
 	// a concurrent Atomic with the same id. f is pure and may run more than
 	// once; an error from f is returned as it is. Nothing is persisted if f
-	// fails or if Change.Receipt.Replayed. The Change is the store's to keep.
-	// ctx ends waiting, never a commit half done. Contention that does not end
-	// is ErrBusy; a commit whose reply is lost is ErrUncertain.
+	// fails or if Change.Receipt.Replayed. The Change is the store's to keep,
+	// but for the slices of its Receipt: copy those, the caller of Do gets
+	// them. ctx ends waiting, never a commit half done. Contention that does
+	// not end is ErrBusy; a commit whose reply is lost is ErrUncertain.
 	Atomic(ctx context.Context, ks KeySet, f func(View) (Change, error)) error
 
 	// Read shows the rows of ks as of one moment. The View stays valid and
