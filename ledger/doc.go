@@ -50,6 +50,6 @@
 //
 // Ledger clones what it is given and what it returns: callers may reuse and
 // change both. What a View returns belongs to its store and is read-only; what
-// a [Store] may keep of a [Change] is said there. Bodies and memos are as secret as the game they
-// describe: no error text and no %v prints them.
+// a [Store] may keep of a [Change] is said there. Bodies and memos are as
+// secret as the game they describe: no error text and no %v prints them.
 package ledger

@@ -201,9 +201,11 @@ func TestEntryJSON(t *testing.T) {
 }
 
 func TestReceiptJSONRoundTripsWithoutReplayed(t *testing.T) {
-	r := ledger.Receipt{ID: "tx", At: 7, Digest: [32]byte{1}, Replayed: true,
+	r := ledger.Receipt{
+		ID: "tx", At: 7, Digest: [32]byte{1}, Replayed: true,
 		Balances: []ledger.Balance{{Key: key("a"), Posted: -1, Held: 2, Floor: ledger.Unbounded, Version: 3, Closed: true}},
-		Docs:     []ledger.DocVersion{{Key: "d", Version: 4}}, Counts: []ledger.CountRow{{Key: "c", Value: -5}}}
+		Docs:     []ledger.DocVersion{{Key: "d", Version: 4}}, Counts: []ledger.CountRow{{Key: "c", Value: -5}},
+	}
 	b, err := json.Marshal(r)
 	require.NoError(t, err)
 	require.Equal(t, `{"id":"tx","at":"7","digest":"01`+strings.Repeat("00", 31)+`","balances":[{"key":{"account":"a","asset":"BRL/2"},"posted":"-1","held":"2","floor":"-9223372036854775808","version":"3","closed":true}],"docs":[{"key":"d","version":"4"}],"counts":[{"key":"c","value":"-5"}]}`, string(b))
@@ -304,9 +306,19 @@ func TestErrorsHaveUniqueCodesAndLeakNothing(t *testing.T) {
 		error
 		Code() string
 	}{
-		ledger.ErrInvalid{"f", "w"}, ledger.ErrFunds{Key: key("a")}, ledger.ErrConflict{Doc: "d"}, sealed.(ledger.ErrSealed), ledger.ErrKeyReused{"i"},
-		ledger.ErrOverflow{"x"}, ledger.ErrHold{ID: "h"}, ledger.ErrExpired{ID: "h"}, ledger.ErrLimit{Key: "k"}, ledger.ErrClosed{key("a")},
-		ledger.ErrBusy{errors.New("x")}, ledger.ErrUncertain{ID: "i", Err: errors.New("x")}, ledger.ErrCorrupt{Seq: 1},
+		ledger.ErrInvalid{"f", "w"},
+		ledger.ErrFunds{Key: key("a")},
+		ledger.ErrConflict{Doc: "d"},
+		sealed.(ledger.ErrSealed),
+		ledger.ErrKeyReused{"i"},
+		ledger.ErrOverflow{"x"},
+		ledger.ErrHold{ID: "h"},
+		ledger.ErrExpired{ID: "h"},
+		ledger.ErrLimit{Key: "k"},
+		ledger.ErrClosed{key("a")},
+		ledger.ErrBusy{errors.New("x")},
+		ledger.ErrUncertain{ID: "i", Err: errors.New("x")},
+		ledger.ErrCorrupt{Seq: 1},
 	}
 	codes := map[string]bool{}
 	for _, e := range errs {
@@ -324,8 +336,14 @@ func TestErrorsHaveUniqueCodesAndLeakNothing(t *testing.T) {
 	secret := []byte("ROYALFLUSH")
 	tx := ledger.Tx{ID: "t", Memo: secret, Docs: []ledger.DocWrite{{Key: "d", Body: secret}}}
 	d := ledger.Doc{Body: secret}
-	values := []any{tx, &tx, tx.Docs[0], d, &d, ledger.DocRow{Doc: d}, ledger.Entry{Tx: tx}, ledger.ErrSealed{ledger.DocRow{Doc: d}},
-		ledger.Change{Tx: &tx, Docs: []ledger.DocRow{{Doc: d}}}, ledger.State{Docs: []ledger.DocRow{{Doc: d}}}}
+	values := []any{
+		tx, &tx, tx.Docs[0], d, &d,
+		ledger.DocRow{Doc: d},
+		ledger.Entry{Tx: tx},
+		ledger.ErrSealed{ledger.DocRow{Doc: d}},
+		ledger.Change{Tx: &tx, Docs: []ledger.DocRow{{Doc: d}}},
+		ledger.State{Docs: []ledger.DocRow{{Doc: d}}},
+	}
 	for _, v := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
 			text := fmt.Sprintf(verb, v)

@@ -16,7 +16,7 @@ import (
 
 // twicePaid starts a game, settles it, then voids it, each with the guards
 // that are on; it returns what the void met and what is left in escrow.
-func twicePaid(tb testing.TB, s ledger.Store, g game, document, escrow bool) (void error, left int64) {
+func twicePaid(tb testing.TB, s ledger.Store, g game, document, escrow bool) (left int64, void error) {
 	at := time.Unix(0, epoch)
 	ctx := context.Background()
 	l := ledger.New(s, func() time.Time { return at })
@@ -36,24 +36,24 @@ func twicePaid(tb testing.TB, s ledger.Store, g game, document, escrow bool) (vo
 	_, void = l.Do(ctx, voided)
 	b, err := l.Balance(ctx, g.escrow(), "BRL/2")
 	require.NoError(tb, err)
-	return void, b.Posted
+	return b.Posted, void
 }
 
 func documentGuard(tb testing.TB, open func(testing.TB) ledger.Store) {
-	err, left := twicePaid(tb, open(tb), 1, true, false)
+	left, err := twicePaid(tb, open(tb), 1, true, false)
 	require.Equal(tb, ledger.ErrSealed{Doc: ledger.DocRow{Key: "battle:1", Doc: ledger.Doc{Version: 2, Status: "finished", Sealed: true, Updated: epoch}}}, err)
 	require.Zero(tb, left)
 }
 
 func escrowGuard(tb testing.TB, open func(testing.TB) ledger.Store) {
-	err, left := twicePaid(tb, open(tb), 1, false, true)
+	left, err := twicePaid(tb, open(tb), 1, false, true)
 	require.Equal(tb, ledger.ErrFunds{Key: game(1).money(), Need: 200, Have: 0}, err)
 	require.Zero(tb, left)
 }
 
 // neitherGuard shows that the two tests before can fail.
 func neitherGuard(tb testing.TB, open func(testing.TB) ledger.Store) {
-	err, left := twicePaid(tb, open(tb), 1, false, false)
+	left, err := twicePaid(tb, open(tb), 1, false, false)
 	require.NoError(tb, err)
 	require.Equal(tb, int64(-200), left)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type broken struct {
 	unlock  bool                                          // reads before it locks
 	docs    func(ledger.DocQuery) ledger.DocQuery         // query rewritten
 	journal func(ledger.JournalQuery) ledger.JournalQuery // query rewritten
-	seen    int
+	seen    atomic.Int64
 }
 
 func (b *broken) Atomic(ctx context.Context, ks ledger.KeySet, f func(ledger.View) (ledger.Change, error)) error {
@@ -43,8 +44,7 @@ func (b *broken) Atomic(ctx context.Context, ks ledger.KeySet, f func(ledger.Vie
 		time.Sleep(time.Millisecond)
 		return b.Memory.Atomic(ctx, ks, func(ledger.View) (ledger.Change, error) { return c, err })
 	}
-	b.seen++
-	if b.lose != nil && b.lose(b.seen) {
+	if n := int(b.seen.Add(1)); b.lose != nil && b.lose(n) {
 		return b.Memory.Atomic(ctx, ks, func(v ledger.View) (ledger.Change, error) {
 			_, err := f(v)
 			return ledger.Change{Receipt: ledger.Receipt{Replayed: true}}, err
