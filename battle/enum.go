@@ -1,6 +1,10 @@
 package battle
 
-import "github.com/glasshouse-go/glasshouse/internal/wire"
+import (
+	"fmt"
+
+	"github.com/glasshouse-go/glasshouse/internal/wire"
+)
 
 // Mode says who wins.
 type Mode uint8
@@ -77,20 +81,28 @@ var phaseNames = []string{"", "awaiting_beacon", "countdown", "round_starting", 
 
 func (m Mode) String() string                { return wire.EnumString(modeNames, m) }
 func (m Mode) MarshalText() ([]byte, error)  { return wire.EnumText(modeNames, m) }
-func (m *Mode) UnmarshalText(b []byte) error { return wire.ParseEnum(modeNames, b, m) }
+func (m *Mode) UnmarshalText(b []byte) error { return parseEnum("mode", modeNames, b, m) }
 
 func (p Payout) String() string                { return wire.EnumString(payoutNames, p) }
 func (p Payout) MarshalText() ([]byte, error)  { return wire.EnumText(payoutNames, p) }
-func (p *Payout) UnmarshalText(b []byte) error { return wire.ParseEnum(payoutNames, b, p) }
+func (p *Payout) UnmarshalText(b []byte) error { return parseEnum("payout", payoutNames, b, p) }
 
 func (t Ties) String() string                { return wire.EnumString(tiesNames, t) }
 func (t Ties) MarshalText() ([]byte, error)  { return wire.EnumText(tiesNames, t) }
-func (t *Ties) UnmarshalText(b []byte) error { return wire.ParseEnum(tiesNames, b, t) }
+func (t *Ties) UnmarshalText(b []byte) error { return parseEnum("ties", tiesNames, b, t) }
 
 func (s Status) String() string                { return wire.EnumString(statusNames, s) }
 func (s Status) MarshalText() ([]byte, error)  { return wire.EnumText(statusNames, s) }
-func (s *Status) UnmarshalText(b []byte) error { return wire.ParseEnum(statusNames, b, s) }
+func (s *Status) UnmarshalText(b []byte) error { return parseEnum("status", statusNames, b, s) }
 
 func (p Phase) String() string                { return wire.EnumString(phaseNames, p) }
 func (p Phase) MarshalText() ([]byte, error)  { return wire.EnumText(phaseNames, p) }
-func (p *Phase) UnmarshalText(b []byte) error { return wire.ParseEnum(phaseNames, b, p) }
+func (p *Phase) UnmarshalText(b []byte) error { return parseEnum("phase", phaseNames, b, p) }
+
+// parseEnum names what was to be read: encoding/json does not say which field it was at.
+func parseEnum[T ~uint8](what string, names []string, text []byte, v *T) error {
+	if err := wire.ParseEnum(names, text, v); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
