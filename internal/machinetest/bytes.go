@@ -84,7 +84,12 @@ var pointer = regexp.MustCompile(`0[xX](c0|C0)[0-9a-fA-F]+|\b(c0|C0)[0-9a-fA-F]{
 func printed(v any) string {
 	var b strings.Builder
 	for _, verb := range verbs {
-		fmt.Fprintf(&b, "\n%s: %s", verb, pointer.ReplaceAllString(fmt.Sprintf(verb, v), "pointer"))
+		fmt.Fprintf(&b, "\n%s: ", verb)
+		text := fmt.Sprintf(verb, v)
+		if strings.Contains(text, "c0") || strings.Contains(text, "C0") || strings.Contains(text, "82") {
+			text = pointer.ReplaceAllString(text, "pointer") // slow
+		}
+		b.WriteString(text)
 	}
 	return b.String()
 }

@@ -25,10 +25,10 @@ type material[S any] struct {
 func (g *Game[S, C, E, V]) material(t *rapid.T) material[S] {
 	var m material[S]
 	r, done := g.playOut(t, func(r *run[S, C, E, V], st step[S, C, E]) {
-		m.texts = append(m.texts, []byte(r.command(st.cmd)))
-		if st.err != nil {
+		if st.err != nil { // there are many of them, and all alike
 			return
 		}
+		m.texts = append(m.texts, []byte(r.command(st.cmd)))
 		for _, ev := range st.turn.Events {
 			m.texts = append(m.texts, []byte(r.event(ev)))
 		}
@@ -53,14 +53,19 @@ func (g *Game[S, C, E, V]) material(t *rapid.T) material[S] {
 // lawNoPanic alters what a game leaves behind and gives it to everything that reads.
 func (g *Game[S, C, E, V]) lawNoPanic(t *rapid.T) (asserted int) {
 	m := g.material(t)
-	for range 5 {
+	for range 15 {
 		text := rapid.SampledFrom(m.texts).Draw(t, "text")
-		if rapid.IntRange(0, 3).Draw(t, "bytes") == 0 {
+		switch rapid.IntRange(0, 9).Draw(t, "how") {
+		case 0: // as it is, at another time
+		case 1:
 			text = alterBytes(t, text)
-		} else {
+		default:
 			text = alterJSON(t, text)
 		}
-		g.attack(m, rapid.SampledFrom(m.states).Draw(t, "state"), text)
+		first := rapid.IntRange(0, len(m.states)-1).Draw(t, "state")
+		for i := range min(len(m.states), 5) {
+			g.attack(m, m.states[(first+i)%len(m.states)], text)
+		}
 		asserted++
 	}
 	return asserted
