@@ -129,9 +129,7 @@ func (d Drops) check(p Policy) error {
 
 // share shares the drops among s.Winners and writes it down.
 func (s *Settlement) share(d Drops, p Policy) {
-	var removed [8]removal // on the stack; there is seldom more
-	var grants [64]grant
-	t := table{removed: removed[:0], grants: grants[:0]}
+	var t table
 	t.lay(d.Drops, len(s.Winners), !p.Unsorted)
 	switch p.Payout {
 	case Pool, PoolCash:
@@ -231,6 +229,9 @@ func (t *table) give(place, w int, v int64) {
 
 func (t *table) remove(w, place, booked int) {
 	t.holder[place] = nobody
+	if t.removed == nil {
+		t.removed = make([]removal, 0, 8)
+	}
 	t.removed = append(t.removed, removal{winner: w, drop: t.drop(place), booked: booked})
 }
 
@@ -275,6 +276,9 @@ func (t *table) firstCopy(w, last int) int {
 func (t *table) compensate(share int64, c *Catalogue) (capHit bool) {
 	for w := range t.winners {
 		if t.kept[w] < share {
+			if t.grants == nil {
+				t.grants = make([]grant, 0, 4*t.winners)
+			}
 			var hit bool
 			t.grants, _, hit = c.fill(t.grants, w, share-t.kept[w])
 			capHit = capHit || hit
@@ -348,7 +352,7 @@ func (s *Settlement) list(t *table, c *Catalogue) {
 		next[w] = total
 		total += t.pieces[w] + b.AddedCount
 	}
-	s.Records = make([]Record, total, total+len(t.removed))
+	s.Records = make([]Record, total+len(t.removed))
 	for place := range t.drops {
 		if w := t.holder[place]; w != nobody {
 			i := t.drop(place)
@@ -362,9 +366,9 @@ func (s *Settlement) list(t *table, c *Catalogue) {
 			next[g.winner]++
 		}
 	}
-	for _, r := range t.removed {
+	for i, r := range t.removed {
 		v := t.drops[r.drop].Value
-		s.Records = append(s.Records, Record{RemovedToPool, r.winner, r.drop, r.booked, -1, v})
+		s.Records[total+i] = Record{RemovedToPool, r.winner, r.drop, r.booked, -1, v}
 		s.Removed += v
 	}
 }
