@@ -386,7 +386,8 @@ func TestRandomLivesReplayToTheSameBytes(t *testing.T) {
 
 func TestDescriptorsHaveOneTextEach(t *testing.T) {
 	for _, d := range []fair.Descriptor{
-		{}, drandD,
+		{},
+		drandD,
 		{Source: fair.SourceBlock, Chain: "a/b", Delay: 1},
 		{Source: fair.SourceBlock, Chain: "x", Delay: math.MaxUint64, Confirmations: math.MaxUint64},
 	} {
@@ -397,9 +398,17 @@ func TestDescriptorsHaveOneTextEach(t *testing.T) {
 		require.Equal(t, d == fair.Descriptor{}, d.IsNone())
 	}
 	for _, d := range []fair.Descriptor{
-		{Chain: "x"}, {Delay: 1}, {Confirmations: 1}, {Source: "nist"}, {Source: "none"},
-		{Source: fair.SourceDrand}, {Source: fair.SourceDrand, Chain: drandD.Chain, Delay: 1}, {Source: fair.SourceDrand, Chain: drandD.Chain, Confirmations: 1},
-		{Source: fair.SourceBlock, Chain: "x"}, {Source: fair.SourceBlock, Delay: 1}, {Source: fair.SourceBlock, Chain: "\xff", Delay: 1},
+		{Chain: "x"},
+		{Delay: 1},
+		{Confirmations: 1},
+		{Source: "nist"},
+		{Source: "none"},
+		{Source: fair.SourceDrand},
+		{Source: fair.SourceDrand, Chain: drandD.Chain, Delay: 1},
+		{Source: fair.SourceDrand, Chain: drandD.Chain, Confirmations: 1},
+		{Source: fair.SourceBlock, Chain: "x"},
+		{Source: fair.SourceBlock, Delay: 1},
+		{Source: fair.SourceBlock, Chain: "\xff", Delay: 1},
 	} {
 		require.ErrorIs(t, d.Validate(), fair.ErrDescriptor, "%+v", d)
 		_, err := d.MarshalText()

@@ -130,6 +130,7 @@ func num(s string) *big.Int {
 
 // All byte strings of this file are hex texts.
 func text(s string) string { return hex.EncodeToString([]byte(s)) }
+
 func u(bytes int, n *big.Int) string {
 	return fmt.Sprintf("%0*x", 2*bytes, n)
 }

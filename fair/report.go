@@ -60,6 +60,25 @@ func (r *Report) Unproven(format string, args ...any) {
 	r.NotProven = append(r.NotProven, line)
 }
 
+// Contributions adds what the contributions of a game leave unproven: an empty
+// one adds nothing, and bytes of the operator prove nothing to anybody else.
+func (r *Report) Contributions(list []Contribution) {
+	players := 0
+	for _, c := range list {
+		switch {
+		case c.Operator:
+			r.Unproven("that the operator chose the bytes of %q without knowing the seed: they are its own", c.Player)
+		case len(c.Seed) == 0:
+			r.Unproven("that %q had a part in the result: the contribution is empty", c.Player)
+		default:
+			players++
+		}
+	}
+	if players == 0 {
+		r.Unproven("that the operator did not choose the seed for its result: no player contributed")
+	}
+}
+
 // OK tells whether there is at least one finding and none has failed.
 func (r Report) OK() bool { return len(r.Findings) > 0 && len(r.Failed()) == 0 }
 

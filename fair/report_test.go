@@ -35,6 +35,24 @@ func TestAReportIsOKOnlyWithFindingsOfWhichNoneFailed(t *testing.T) {
 		"not_proven":["who ana is","another"]}`, string(must(json.Marshal(r))))
 }
 
+func TestContributionsThatProveNothingAreListed(t *testing.T) {
+	var r fair.Report
+	r.Contributions([]fair.Contribution{contribution("ana"), {Player: "bob"}, {Player: "bot:1", Operator: true, Seed: []byte("x")}})
+	require.Equal(t, []string{
+		`that "bob" had a part in the result: the contribution is empty`,
+		`that the operator chose the bytes of "bot:1" without knowing the seed: they are its own`,
+	}, r.NotProven)
+	for _, list := range [][]fair.Contribution{nil, {{Player: "bob"}}, {{Player: "bot:1", Operator: true, Seed: []byte("x")}}} {
+		r = fair.Report{}
+		r.Contributions(list)
+		require.Equal(t, "that the operator did not choose the seed for its result: no player contributed", r.NotProven[len(list)])
+	}
+	r = fair.Report{}
+	r.Contributions([]fair.Contribution{contribution("ana")})
+	require.Empty(t, r.NotProven)
+	require.Empty(t, r.Findings)
+}
+
 func TestCardOpeningsOfADealFitTheirOwnPositionOnly(t *testing.T) {
 	r := root(t)
 	cards := []string{"4d", "As", "4d"}

@@ -28,10 +28,6 @@ type session struct {
 	retired Life
 }
 
-// sessionSuffix is what follows the session's name in the names of its lives:
-// "#" and the epoch in 16 lower-case hex digits.
-const sessionSuffix = 1 + 16
-
 // OpenSession commits to the first seed of a player's session (epoch 0). The
 // session's name in t is 1..111 bytes: its lives are named by it, "#", and the
 // epoch in 16 lower-case hex digits. Errors are [ErrText] and [ErrSeed].
