@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/glasshouse-go/glasshouse"
@@ -34,7 +35,7 @@ const (
 // commitment: prices, ranges and values cannot change under players who have paid. Fields left out take the defaults
 // written beside them; see WithDefaults.
 type Config struct {
-	// ID names the battle, 1..40 bytes of [A-Za-z0-9._/#@-]. Its document is battle:ID, its escrow escrow:battle:ID.
+	// ID names the battle, 1..40 bytes of [A-Za-z0-9._/@-]. Its document is battle:ID, its escrow escrow:battle:ID.
 	ID string `json:"id"`
 	// Creator is the user who opens the battle; he pays with Create and sits in team 1, slot 0.
 	Creator string `json:"creator"`
@@ -53,7 +54,7 @@ type Config struct {
 	Private bool `json:"private,omitempty"`
 	// Expiry is how long a battle waits for players, in ms. Default 30 minutes.
 	Expiry int64 `json:"expiry_ms,omitempty"`
-	// Timeline is how long the phases last. Default [SourceTimes].
+	// Timeline is how long the phases last. Default [SourceTimes], also if all of them are 0.
 	Timeline Timeline `json:"timeline,omitzero"`
 	// Cases are opened in this order, one a round, 1..MaxCases; a case may come more than once.
 	Cases []Case `json:"cases"`
@@ -108,7 +109,7 @@ func (c CaseItem) Chance() string {
 	return strconv.FormatUint(n/100_000, 10) + "." + fmt.Sprintf("%05d", n%100_000)
 }
 
-// Timeline is how long the phases last, in ms, 0..24 h each.
+// Timeline is how long the phases last, in ms, 0..24 h each. A phase of 0 ms ends when it is next looked at.
 type Timeline struct {
 	Countdown     int64 `json:"countdown_ms"`
 	RoundStarting int64 `json:"round_starting_ms"`
@@ -148,12 +149,7 @@ func (c Config) WithDefaults() Config {
 	if c.Expiry == 0 {
 		c.Expiry = expiryMS
 	}
-	if c.Timeline == (Timeline{}) {
-		c.Timeline = SourceTimes()
-	}
-	if c.Compat.SourceTimeline {
-		c.Timeline.RoundStarting, c.Timeline.RoundComplete = 0, 0
-	}
+	c.Timeline = c.Timeline.withDefaults(c.Compat)
 	if c.Beacon != nil {
 		b := *c.Beacon
 		if b.Delay == 0 {
@@ -165,6 +161,21 @@ func (c Config) WithDefaults() Config {
 		c.Beacon = &b
 	}
 	return c
+}
+
+// withDefaults of what it returns is the same again: a config that was stored is not changed when it is read.
+func (t Timeline) withDefaults(compat Compat) Timeline {
+	pauses := func() {
+		if compat.SourceTimeline {
+			t.RoundStarting, t.RoundComplete = 0, 0
+		}
+	}
+	pauses()
+	if t == (Timeline{}) {
+		t = SourceTimes()
+		pauses()
+	}
+	return t
 }
 
 // Entry is what a seat costs in cents: the prices of the cases.
@@ -242,8 +253,8 @@ func bad(path, format string, args ...any) error {
 
 func (c Config) checkNames() error {
 	switch {
-	case !glasshouse.ValidName(c.ID):
-		return bad("id", "want 1 to %d bytes of [A-Za-z0-9._/#@-]", glasshouse.MaxActor)
+	case !glasshouse.ValidName(c.ID) || strings.Contains(c.ID, "#"): // x#config would be another battle's document
+		return bad("id", "want 1 to %d bytes of [A-Za-z0-9._/@-]", glasshouse.MaxActor)
 	case !glasshouse.ValidName(c.Creator):
 		return bad("creator", "want 1 to %d bytes of [A-Za-z0-9._/#@-]", glasshouse.MaxActor)
 	case !validAsset(string(c.Asset)):
