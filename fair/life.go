@@ -139,6 +139,25 @@ func (l Life) Contribute(c Contribution) (Life, error) {
 	return Life{hide(next)}, nil
 }
 
+// contributeAll is Contribute for a whole list of different players, without a
+// copy for each.
+func (l Life) contributeAll(list []Contribution) (Life, error) {
+	next, err := l.step("contribute", StageOpen)
+	if err != nil {
+		return l, err
+	}
+	if _, err := seats(list); err != nil {
+		return l, err
+	}
+	for _, c := range list {
+		if err := c.check(); err != nil {
+			return l, err
+		}
+	}
+	next.contributions = list
+	return Life{hide(next)}, nil
+}
+
 // Withdraw removes a player and his contribution, until the freeze;
 // [ErrUnknownPlayer] if there is none.
 func (l Life) Withdraw(player string) (Life, error) {
@@ -164,19 +183,24 @@ func (l Life) Freeze(order []string, d Descriptor, target uint64) (Life, error) 
 	if err != nil {
 		return l, err
 	}
+	given, err := seats(next.contributions)
+	if err != nil {
+		return l, err
+	}
 	seated := make([]Contribution, 0, len(order))
 	for _, player := range order {
-		i := find(next.contributions, player)
-		if i < 0 {
+		i, ok := given[player]
+		if !ok {
 			return l, fmt.Errorf("%w: %.140q", ErrUnknownPlayer, player)
-		}
-		if find(seated, player) >= 0 {
-			return l, fmt.Errorf("%w: player %q has two seats", ErrDuplicate, player)
 		}
 		seated = append(seated, next.contributions[i])
 	}
+	taken, err := seats(seated)
+	if err != nil {
+		return l, err
+	}
 	for _, c := range next.contributions {
-		if find(seated, c.Player) < 0 {
+		if _, ok := taken[c.Player]; !ok {
 			return l, fmt.Errorf("%w: %q", ErrPlayerMissing, c.Player)
 		}
 	}
@@ -399,8 +423,8 @@ func (j lifeJSON) live() (Life, error) {
 		}
 	}
 	step(StageOpen, func() (Life, error) { return l.Open() })
-	for _, c := range j.Contributions {
-		step(0, func() (Life, error) { return l.Contribute(c) })
+	if len(j.Contributions) > 0 {
+		step(0, func() (Life, error) { return l.contributeAll(j.Contributions) })
 	}
 	step(StageFrozen, func() (Life, error) {
 		order := make([]string, len(j.Contributions))

@@ -347,6 +347,21 @@ func TestDamagedLifeJSONIsRefused(t *testing.T) {
 	}
 }
 
+func TestALifeOfTwentyThousandPlayersIsReadAndFrozen(t *testing.T) {
+	l := run(t, committed(t), fair.Life.Open)
+	data := string(must(json.Marshal(l)))
+	var list strings.Builder
+	order := make([]string, 20_000)
+	for i := range order {
+		order[i] = fmt.Sprint("player", i)
+		fmt.Fprintf(&list, `,{"player":%q,"operator":false,"seed":""}`, order[i])
+	}
+	data = strings.Replace(data, `"contributions":[]`, `"contributions":[`+list.String()[1:]+`]`, 1)
+	require.NoError(t, l.UnmarshalJSON([]byte(data)))
+	l = run(t, l, func(l fair.Life) (fair.Life, error) { return l.Freeze(order, fair.Descriptor{}, 0) })
+	require.Len(t, l.Transcript().Contributions, 20_000)
+}
+
 func TestStageTextIsStrict(t *testing.T) {
 	for s := fair.StageCommitted; s <= fair.StageVoided; s++ {
 		var back fair.Stage

@@ -79,12 +79,12 @@ func (t Transcript) Bytes() ([]byte, error) {
 		b = appendLP(b, h[:])
 	}
 	b = appendU64(b, uint64(len(t.Contributions)))
-	for i, c := range t.Contributions {
+	if _, err := seats(t.Contributions); err != nil {
+		return nil, err
+	}
+	for _, c := range t.Contributions {
 		if err := c.check(); err != nil {
 			return nil, err
-		}
-		if find(t.Contributions[:i], c.Player) >= 0 {
-			return nil, fmt.Errorf("%w: player %q contributes twice", ErrDuplicate, c.Player)
 		}
 		b = appendLP(b, c.Player)
 		if c.Operator {
@@ -114,6 +114,18 @@ func (t Transcript) Freeze(d Descriptor, target uint64) (Digest, error) {
 	b = appendLP(b, d.bytes())
 	b = appendU64(b, target)
 	return sha256.Sum256(b), nil
+}
+
+// seats returns the index of each player, or ErrDuplicate.
+func seats(list []Contribution) (map[string]int, error) {
+	at := make(map[string]int, len(list))
+	for i, c := range list {
+		if _, twice := at[c.Player]; twice {
+			return nil, fmt.Errorf("%w: player %.140q", ErrDuplicate, c.Player)
+		}
+		at[c.Player] = i
+	}
+	return at, nil
 }
 
 func find(list []Contribution, player string) int {
