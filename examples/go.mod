@@ -1,0 +1,17 @@
+module github.com/glasshouse-go/glasshouse/examples
+
+go 1.26.0
+
+require (
+	github.com/glasshouse-go/glasshouse v0.0.0
+	github.com/schollz/progressbar/v3 v3.19.1
+	golang.org/x/term v0.44.0
+)
+
+require (
+	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
+	github.com/rivo/uniseg v0.4.7 // indirect
+	golang.org/x/sys v0.46.0 // indirect
+)
+
+replace github.com/glasshouse-go/glasshouse => ..

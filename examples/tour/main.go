@@ -1,0 +1,139 @@
+// Command tour plays games of glasshouse from the first deposit to the verified record, and tells what happens.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/glasshouse-go/glasshouse/battle"
+	"github.com/glasshouse-go/glasshouse/examples/internal/audit"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+const usage = `usage: tour [-seed N] [-out DIR] [-cases FILE] [-payout POLICY]
+
+Plays a private case battle of two people and two bots on a ledger in memory, settles it, writes its record and the
+ledger's journal, and verifies both. Time is virtual: nothing waits. The same flags give the same bytes.
+
+Example: go run ./examples/tour -seed 12 -payout exact_cash -out my-records
+
+`
+
+// defaultSeed is a game in which a bit of everything happens.
+const defaultSeed = 7
+
+//go:embed cases.json
+var builtinCases []byte
+
+// options are the command line.
+type options struct {
+	seed   uint64
+	out    string
+	cases  string // "" = builtin
+	payout battle.Payout
+}
+
+// run is main without the process.
+func run(args []string, stdout, stderr io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("tour", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Uint64Var(&o.seed, "seed", defaultSeed, "the house's secret and the players' seeds follow from it")
+	flags.StringVar(&o.out, "out", "tour-records", "directory for records")
+	flags.StringVar(&o.cases, "cases", "", "JSON file with cases and catalogue (default: five built in, as in examples/tour/cases.json)")
+	flags.TextVar(&o.payout, "payout", battle.Pool, "how winners share: pool, pool_cash, exact_cash or whole_items")
+	flags.Usage = func() {} // an error says what is wrong; -h prints the rest
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return 0
+	case err != nil:
+		return 2
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "tour: %q is too much; see tour -h\n", flags.Arg(0))
+		return 2
+	}
+	if err := tour(o, stdout); err != nil {
+		fmt.Fprintln(stderr, "tour:", err)
+		return 1
+	}
+	return 0
+}
+
+// stop is one game of the tour.
+type stop struct {
+	title string
+	play  func(*visit) error
+}
+
+var stops = []stop{
+	{"A private case battle, 2v2, two people and two bots", playBattle},
+}
+
+func tour(o options, w io.Writer) error {
+	v, err := newVisit(o, w)
+	if err != nil {
+		return err
+	}
+	v.printf("glasshouse tour, seed %d\n", o.seed)
+	for i, s := range stops {
+		v.printf("\n%d. %s\n", i+1, s.title)
+		if err := s.play(v); err != nil {
+			return err
+		}
+	}
+	v.printf("\nThe books\n")
+	if err := v.books(); err != nil {
+		return err
+	}
+	return v.check()
+}
+
+// check writes what an auditor gets, reads it again as he would, and says what he finds.
+func (v *visit) check() error {
+	if err := os.MkdirAll(v.out, 0o755); err != nil {
+		return err
+	}
+	v.printf("\nWritten and verified\n")
+	failed := false
+	command, sample := "go run ./examples/verify", ""
+	for _, f := range v.files {
+		path := filepath.Join(v.out, f.name)
+		if err := os.WriteFile(path, f.data, 0o644); err != nil {
+			return err
+		}
+		res, err := readBack(path)
+		if err != nil {
+			return err
+		}
+		res.Print(v.w)
+		failed = failed || !res.OK
+		command += " " + path
+		if sample == "" {
+			sample = path
+		}
+	}
+	if failed {
+		return errors.New("a record of this tour does not hold")
+	}
+	v.printf("\nVerify again:  %s\n", command)
+	v.printf("Tamper:        sed 's/\"roll\":/\"roll\":1/' %s > tampered.json && go run ./examples/verify tampered.json\n", sample)
+	return v.err
+}
+
+func readBack(path string) (audit.Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return audit.Result{}, err
+	}
+	defer f.Close()
+	return audit.Read(path, f), nil
+}
