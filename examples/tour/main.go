@@ -26,7 +26,7 @@ Example: go run ./examples/tour -seed 12 -payout exact_cash -out my-records
 `
 
 // defaultSeed is a game in which a bit of everything happens.
-const defaultSeed = 7
+const defaultSeed = 43
 
 //go:embed cases.json
 var builtinCases []byte
