@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ const memoFormat = 1
 
 // MaxID is the largest request id of a client, in bytes.
 const MaxID = 64
+
+// MaxKey is the largest key of a game's document, in bytes: what is named after it must fit into the ledger's ids.
+const MaxKey = 90
 
 // MaxActor is the largest name of a person or of a game, in bytes.
 const MaxActor = 40
@@ -145,8 +149,12 @@ func (r Rules[S, C, E, V]) UnmarshalTurn(data []byte) (Turn[E], error) {
 		err = fmt.Errorf("format: %d is unknown", m.Format)
 	case m.Game != r.Game:
 		err = fmt.Errorf("game: %q, want %q", m.Game, r.Game)
+	case m.Rev == 0:
+		err = errors.New("rev: 0")
 	case len(m.Events) == 0:
-		err = fmt.Errorf("events: empty")
+		err = errors.New("events: empty")
+	default:
+		err = Input{Actor: m.Actor, ID: m.ID, At: time.UnixMilli(m.At)}.Check()
 	}
 	if err != nil {
 		return Turn[E]{}, &CorruptError{What: "turn", Err: err}
@@ -187,10 +195,19 @@ func (r Rules[S, C, E, V]) Commit(key ledger.DocKey, s S, t Turn[E], config []by
 // ConfigKey is the key of the document that holds the config of the game at key, written once and sealed.
 func ConfigKey(key ledger.DocKey) ledger.DocKey { return key + "#config" }
 
-// requestKey is the document by which a client's request id is taken, once for each table and actor.
+// requestKey is the document by which a client's request id is taken, once for each table and actor:
+// req:<key>:<actor>:<id>, or req: and its SHA-256 in hex where that is longer than an id of the ledger.
 func requestKey(key ledger.DocKey, actor, id string) ledger.DocKey {
-	return ledger.DocKey("req:" + string(key) + ":" + actor + ":" + id)
+	full := "req:" + string(key) + ":" + actor + ":" + id
+	if len(full) <= maxDocKey {
+		return ledger.DocKey(full)
+	}
+	sum := sha256.Sum256([]byte(full))
+	return ledger.DocKey("req:" + hex.EncodeToString(sum[:]))
 }
+
+// maxDocKey is the largest key that the ledger takes.
+const maxDocKey = 128
 
 // InputError refuses an Input, whatever the command. Its codes are the same in every engine.
 type InputError string

@@ -1,6 +1,7 @@
 package glasshouse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,17 +26,30 @@ type Table[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	key   ledger.DocKey
 	fresh S
 
-	mu    sync.Mutex // one command at a time
-	stale bool       // a commit is uncertain: load before the next step
-	cur   atomic.Pointer[S]
+	mu     sync.Mutex // one command at a time
+	unsure *pending[S, C, E]
+	cur    atomic.Pointer[S]
+}
+
+// pending is a step on its way into the ledger. Once a reply was lost it stays in Table.unsure until the ledger has
+// judged it: to step on without knowing could do the same command twice.
+type pending[S, C, E any] struct {
+	in   Input
+	cmd  C
+	next S
+	turn Turn[E]
+	tx   ledger.Tx
 }
 
 // OpenTable takes the game at key from the ledger, or, if there is none yet, starts with fresh, which it will store
 // with the first step. secrets is the host's own key ring, from which the game makes its seeds; it may be nil only if
-// the game draws nothing or every Input brings its own Draw.
+// the game draws nothing or every Input brings its own Draw. The key has at most MaxKey bytes, else ledger.ErrInvalid.
 func OpenTable[S Machine[S, C, E, V], C Command, E Event, V any](
 	ctx context.Context, rules Rules[S, C, E, V], money *ledger.Ledger, secrets *fair.Keyring, key ledger.DocKey, fresh S,
 ) (*Table[S, C, E, V], error) {
+	if len(key) > MaxKey {
+		return nil, ledger.ErrInvalid{Field: "key", Why: fmt.Sprintf("%d bytes, want at most %d", len(key), MaxKey)}
+	}
 	t := &Table[S, C, E, V]{rules: rules, money: money, key: key, fresh: fresh}
 	if secrets != nil {
 		t.draws = secrets.For(string(key))
@@ -46,11 +60,14 @@ func OpenTable[S Machine[S, C, E, V], C Command, E Event, V any](
 	return t, nil
 }
 
-// load takes the state from its document.
+// load takes the state from its document, unless it is the one at hand.
 func (t *Table[S, C, E, V]) load(ctx context.Context) error {
 	doc, err := t.money.Doc(ctx, t.key)
 	if err != nil {
 		return err
+	}
+	if at := t.cur.Load(); at != nil && (*at).Rev() == doc.Version {
+		return nil
 	}
 	s := t.fresh
 	if doc.Version > 0 {
@@ -58,16 +75,24 @@ func (t *Table[S, C, E, V]) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s, err = t.rules.Restore(config.Body, doc.Body); err != nil {
-			return fmt.Errorf("document %s: %w", t.key, err)
-		}
-		if s.Rev() != doc.Version {
-			return &CorruptError{What: "document " + string(t.key), Err: fmt.Errorf("rev %d at version %d", s.Rev(), doc.Version)}
+		if s, err = t.restore(config, doc); err != nil {
+			return &CorruptError{What: "document " + string(t.key), Err: err}
 		}
 	}
 	t.cur.Store(&s)
-	t.stale = false
 	return nil
+}
+
+func (t *Table[S, C, E, V]) restore(config, doc ledger.Doc) (S, error) {
+	s, err := t.rules.Restore(config.Body, doc.Body)
+	if err != nil {
+		return s, err
+	}
+	if s.Rev() != doc.Version || t.rules.Status(s) != doc.Status || t.rules.Done(s) != doc.Sealed {
+		return s, fmt.Errorf("rev %d %s (done: %t) at version %d %s (sealed: %t)",
+			s.Rev(), t.rules.Status(s), t.rules.Done(s), doc.Version, doc.Status, doc.Sealed)
+	}
+	return s, nil
 }
 
 // State is the newest committed state.
@@ -77,8 +102,13 @@ func (t *Table[S, C, E, V]) State() S { return *t.cur.Load() }
 func (t *Table[S, C, E, V]) View(viewer string) V { return t.State().View(viewer) }
 
 // Do steps the game and commits the step, money and state in one unit. A request id that was answered before gets its
-// first answer again. On an error nothing has happened, with the one exception of [ledger.ErrUncertain]: then Do has
-// repeated the commit and still does not know; calling it again with the same Input is safe.
+// first answer again.
+//
+// On an error nothing has happened, with the one exception of [ledger.ErrUncertain]: Do has repeated the commit and
+// still does not know. The Table keeps that step and repeats it before anything else, whatever is done next; until it
+// is known, other commands are refused with [ledger.ErrBusy]. Calling Do again with the same Input and command, its At
+// included, gives that step's answer and never does it twice. Another Table, or this one after a restart, can tell only
+// by the request id: without one, look at the state before you try again there.
 func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,48 +118,99 @@ func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], e
 	if in.Draw == nil {
 		in.Draw = t.draws
 	}
+	if turn, mine, err := t.settle(ctx, in, cmd); mine || err != nil {
+		return turn, err
+	}
 	for n := 1; ; n++ {
-		turn, err := t.try(ctx, in, cmd)
-		if !lostRace(err) || n == attempts {
+		rev := t.State().Rev()
+		turn, refused, err := t.try(ctx, in, cmd)
+		if err == nil || n == attempts || !refused && !lostRace(err) {
 			return turn, err
 		}
 		if err := t.load(ctx); err != nil {
 			return Turn[E]{}, err
+		}
+		if refused && t.State().Rev() == rev {
+			return turn, err // by the newest state, not by one that another process has left behind
 		}
 	}
 }
 
-func (t *Table[S, C, E, V]) try(ctx context.Context, in Input, cmd C) (Turn[E], error) {
-	if t.stale {
-		if err := t.load(ctx); err != nil {
-			return Turn[E]{}, err
-		}
-	}
+// try steps once; refused says that the error is the engine's.
+func (t *Table[S, C, E, V]) try(ctx context.Context, in Input, cmd C) (turn Turn[E], refused bool, err error) {
 	if in.ID != "" {
 		if turn, ok, err := t.answered(ctx, in); ok || err != nil {
-			return turn, err
+			return turn, false, err
 		}
 	}
 	next, turn, err := t.State().Step(in, cmd)
 	if err != nil {
-		return Turn[E]{}, err
+		return Turn[E]{}, true, err
 	}
-	tx := next.Tx(t.key, turn)
+	turn, err = t.commit(ctx, &pending[S, C, E]{in, cmd, next, turn, next.Tx(t.key, turn)})
+	return turn, false, err
+}
+
+// commit writes the step. Once a reply was lost, only the ledger's own judgement of the same Tx counts as an answer.
+func (t *Table[S, C, E, V]) commit(ctx context.Context, p *pending[S, C, E]) (Turn[E], error) {
 	for n := 1; ; n++ {
-		_, err = t.money.Do(ctx, tx)
-		if _, lost := errors.AsType[ledger.ErrUncertain](err); !lost {
-			break
+		receipt, err := t.money.Do(ctx, p.tx)
+		if err == nil {
+			t.unsure = nil
+			t.cur.Store(&p.next)
+			if receipt.Replayed { // the game may be further; if this fails, the next commit will notice
+				_ = t.load(ctx)
+			}
+			return p.turn, nil
 		}
-		if t.stale = true; n == attempts || ctx.Err() != nil {
+		if uncertain(err) {
+			t.unsure = p
+		} else if t.unsure == nil || judged(err) {
+			t.unsure = nil
 			return Turn[E]{}, err
 		}
+		if n == attempts || ctx.Err() != nil {
+			return Turn[E]{}, ledger.ErrUncertain{ID: p.tx.ID, Err: err}
+		}
 	}
-	if err != nil {
-		return Turn[E]{}, err
+}
+
+// settle finds out about a step whose reply was lost. mine says that it is the one that is asked for now.
+func (t *Table[S, C, E, V]) settle(ctx context.Context, in Input, cmd C) (turn Turn[E], mine bool, err error) {
+	p := t.unsure
+	if p == nil {
+		return turn, false, nil
 	}
-	t.stale = false
-	t.cur.Store(&next)
-	return turn, nil
+	mine = t.same(p, in, cmd)
+	turn, err = t.commit(ctx, p)
+	switch {
+	case err == nil || mine && !lostRace(err):
+		return turn, mine, err
+	case uncertain(err):
+		// Not wrapped: this command is not the uncertain one.
+		return turn, false, ledger.ErrBusy{Err: errors.New("the step before: " + err.Error())}
+	case lostRace(err):
+		return turn, false, t.load(ctx)
+	}
+	return turn, false, nil // refused for good: it is as if it had never been
+}
+
+func (t *Table[S, C, E, V]) same(p *pending[S, C, E], in Input, cmd C) bool {
+	a, err1 := t.rules.Commands.Marshal(p.cmd)
+	b, err2 := t.rules.Commands.Marshal(cmd)
+	return err1 == nil && err2 == nil && bytes.Equal(a, b) && p.in.Actor == in.Actor && p.in.ID == in.ID && p.in.At.Equal(in.At)
+}
+
+func uncertain(err error) bool {
+	_, ok := errors.AsType[ledger.ErrUncertain](err)
+	return ok
+}
+
+// judged reports whether the ledger has looked at the Tx and refused it, so that it is not committed.
+func judged(err error) bool {
+	_, refused := errors.AsType[Refusal](err)
+	_, busy := errors.AsType[ledger.ErrBusy](err)
+	return refused && !busy
 }
 
 // answered looks for the turn that the client's request id has already led to.
@@ -150,18 +231,21 @@ func lostRace(err error) bool {
 }
 
 // Tick steps, as System, everything that is due at now: the expiry of the clocks that have run out. It returns the
-// turns that were committed, also beside an error.
+// turns that it has committed, also beside an error. What another process has stepped first is no error.
 func (t *Table[S, C, E, V]) Tick(ctx context.Context, now time.Time) ([]Turn[E], error) {
 	var turns []Turn[E]
 	for {
-		cmd, ok := t.rules.Due(t.State(), now)
+		before := t.State()
+		cmd, ok := t.rules.Due(before, now)
 		if !ok {
 			return turns, nil
 		}
 		turn, err := t.Do(ctx, Input{Actor: System, At: now}, cmd)
-		if err != nil {
+		switch {
+		case err == nil:
+			turns = append(turns, turn)
+		case t.State().Rev() == before.Rev():
 			return turns, err
 		}
-		turns = append(turns, turn)
 	}
 }
