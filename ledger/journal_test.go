@@ -328,7 +328,10 @@ func TestErrorsHaveUniqueCodesAndLeakNothing(t *testing.T) {
 	}
 	require.Len(t, codes, len(errs))
 	require.Equal(t, "insufficient_balance", ledger.ErrFunds{}.Code())
+	require.Equal(t, "ledger: document d is at version 3, not 2", ledger.ErrConflict{Doc: "d", Want: 2, Have: 3, HaveStatus: "a"}.Error())
+	require.Equal(t, `ledger: document d is "a", not "b"`, ledger.ErrConflict{Doc: "d", Want: 2, Have: 2, WantStatus: "b", HaveStatus: "a"}.Error())
 	boom := errors.New("boom")
+	require.Contains(t, ledger.ErrBusy{boom}.Error(), "boom")
 	require.ErrorIs(t, ledger.ErrBusy{boom}, boom)
 	require.ErrorIs(t, ledger.ErrUncertain{"i", boom}, boom)
 	require.ErrorIs(t, ledger.ErrCorrupt{Err: boom}, boom)

@@ -65,6 +65,7 @@ func TestInt128AgreesWithBigInt(t *testing.T) {
 		default:
 			require.Equal(t, int64(math.MaxInt64), sum.clamp())
 		}
+		require.False(t, sum.less(sum))
 		other := wide(n.Draw(t, "other"))
 		require.Equal(t, want.Cmp(text(other)) < 0, sum.less(other))
 		require.Equal(t, want.Cmp(text(other)) > 0, other.less(sum))
