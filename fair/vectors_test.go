@@ -329,6 +329,9 @@ func TestVectorsFollowFromTheSpecificationTwice(t *testing.T) {
 }
 
 func TestVectorsHoldInJavaScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts another program")
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("node is not installed")
