@@ -41,10 +41,10 @@ var actions = []struct {
 // game is one game of the tests, by number; its users are its own.
 type game int
 
-func (g game) key() ledger.DocKey       { return ledger.DocKey(fmt.Sprintf("battle:%d", g)) }
-func (g game) escrow() ledger.AccountID { return g.key().Escrow() }
-func (g game) hold() string             { return fmt.Sprintf("queue/%d", g) }
-func (g game) id(what string) string    { return fmt.Sprintf("battle/%d/%s", g, what) }
+func (g game) key() ledger.DocKey          { return ledger.DocKey(fmt.Sprintf("battle:%d", g)) }
+func (g game) escrow() ledger.AccountID    { return g.key().Escrow() }
+func (g game) hold() string                { return fmt.Sprintf("queue/%d", g) }
+func (g game) id(what string) string       { return fmt.Sprintf("battle/%d/%s", g, what) }
 func (g game) user(n int) ledger.AccountID { return ledger.AccountID(fmt.Sprintf("user:%d:%d", g, n)) }
 
 func (g game) pay(n int) ledger.Posting {
