@@ -66,9 +66,9 @@ func (s *Stage) UnmarshalText(text []byte) error {
 // A step that the stage does not allow is [ErrOrder]. The zero value is a life that has not begun ([Commit] begins
 // one).
 //
-// A Life knows the secret seed. It prints as [secret], also inside another
-// struct, but its JSON form holds the seed: store it, never send it. Slices
-// given in and out are copied.
+// A Life knows the secret seed. It prints as [secret], or as an address where
+// fmt walks an unexported field of another struct; but its JSON form holds the
+// seed: store it, never send it. Slices given in and out are copied.
 type Life struct{ s veil[life] }
 
 type life struct {
