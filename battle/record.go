@@ -129,7 +129,7 @@ type verifier struct {
 	report fair.Report
 
 	rolls, rows, freeze, settlement, steps mismatch
-	rolled                         int
+	rolled                                 int
 }
 
 // mismatch is the first difference of its kind.

@@ -56,12 +56,13 @@ var refusals = []struct {
 	{ErrNotCreated, "every other command comes first", func(t *testing.T) {
 		g := newGame(t, testConfig())
 		for _, cmd := range []Command{
-			Join{Team: 1}, Seed{}, AddBots{}, Leave{}, Cancel{}, Expire{expiryKey}, Beacon{}, Nonces{}, Void{},
+			Join{Team: 1}, Seed{}, AddBots{}, Leave{}, Cancel{}, Beacon{}, Nonces{}, Void{},
 		} {
 			for _, actor := range []string{"ana", "bob", system} {
 				g.refused(actor, cmd, ErrNotCreated)
 			}
 		}
+		g.refused(system, Expire{expiryKey}, ErrStaleKey) // as for any clock that does not run
 	}},
 	{ErrNotWaiting, "after the start", func(t *testing.T) {
 		g := started(t, testConfig())

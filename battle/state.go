@@ -1,6 +1,7 @@
 package battle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,8 +148,8 @@ func (s *State) Deadline() glasshouse.Deadline {
 	return glasshouse.Deadline{Key: first.Key, At: time.UnixMilli(first.At).UTC()}
 }
 
-// Format keeps the secrets out of a printed State.
-func (s *State) Format(f fmt.State, _ rune) {
+// Format keeps the secrets out of a printed State, a copy of it included.
+func (s State) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "battle %s rev %d", s.setup.cfg.ID, s.d.Rev)
 }
 
@@ -201,77 +202,13 @@ func restore(st *setup, snap []byte) (*State, error) {
 		return nil, errors.New("config_hash: another config's snapshot")
 	}
 	s := &State{setup: st, d: in.data}
-	return s, s.check()
-}
-
-// check refuses a snapshot that would make methods panic; that it is a state which steps can lead to is the journal's
-// to prove.
-func (s *State) check() error {
-	d, n, rounds := &s.d, s.setup.cfg.Layout.Seats(), len(s.setup.cfg.Cases)
-	switch {
-	case d.Rev == 0 || d.Status == 0 || d.Life == nil:
-		return errors.New("rev: no battle is stored before Create")
-	case len(d.Seats) != n:
-		return fmt.Errorf("seats: %d, want %d", len(d.Seats), n)
-	case d.Round < 0 || d.Round > rounds:
-		return fmt.Errorf("round: %d, want 0 to %d", d.Round, rounds)
-	case len(d.Rolls)%n != 0 || len(d.Rolls) > n*rounds:
-		return fmt.Errorf("rolls: %d of %d seats", len(d.Rolls), n)
-	case d.Status == StatusFinished && (d.Settlement == nil || len(d.Rolls) != n*rounds):
-		return errors.New("settlement: missing in a finished battle")
-	case d.Status == StatusCancelled && d.Cancelled == nil:
-		return errors.New("cancelled: missing in a cancelled battle")
-	case d.Status == StatusInProgress && s.free() >= 0:
-		return fmt.Errorf("seats[%d]: free in a battle that has started", s.free())
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	for i, r := range d.Rolls {
-		if err := s.checkRoll(r); err != nil || r.Round != i/n+1 || r.Seat != i%n {
-			return fmt.Errorf("rolls[%d]: out of place", i)
-		}
+	if !bytes.Equal(s.Snapshot(), snap) {
+		return nil, errors.New("written differently than this program does")
 	}
-	if d.Nonces != nil && (d.Secrets == nil || len(d.Nonces.Values) != n || len(d.Secrets.Seeds) != n) {
-		return errors.New("nonces: not one for each seat")
-	}
-	return s.checkSettlement(d.Settlement)
-}
-
-func (s *State) checkRoll(r Rolled) error {
-	switch {
-	case r.Round < 1 || r.Round > len(s.setup.cfg.Cases):
-		return fmt.Errorf("round %d", r.Round)
-	case r.Seat < 0 || r.Seat >= len(s.d.Seats):
-		return fmt.Errorf("seat %d", r.Seat)
-	case r.Row < 0 || r.Row >= len(s.setup.cfg.Cases[r.Round-1].Items):
-		return fmt.Errorf("row %d", r.Row)
-	case (r.Legacy != nil) != s.setup.cfg.Compat.Legacy52:
-		return errors.New("another scheme's roll")
-	}
-	return nil
-}
-
-// checkSettlement refuses indexes that point nowhere.
-func (s *State) checkSettlement(st *Settlement) error {
-	if st == nil {
-		return nil
-	}
-	drops := len(s.d.Seats) * len(s.setup.cfg.Cases)
-	for i, w := range st.Winners {
-		if w < 0 || w >= len(s.d.Seats) {
-			return fmt.Errorf("settlement.winners[%d]: no such seat", i)
-		}
-	}
-	if len(st.Bundles) != len(st.Winners) {
-		return errors.New("settlement.bundles: not one for each winner")
-	}
-	for i, r := range st.Records {
-		added := r.Type == AddedFromPool
-		if r.Winner < -1 || r.Winner >= len(st.Winners) || r.Winner < 0 && r.Type != RemovedToPool ||
-			!added && (r.Drop < 0 || r.Drop >= drops || r.Booked < 0 || r.Booked >= drops) ||
-			added && (r.Catalogue < 0 || r.Catalogue >= len(s.setup.cfg.Catalogue)) {
-			return fmt.Errorf("settlement.records[%d]: points nowhere", i)
-		}
-	}
-	return nil
+	return s, nil
 }
 
 // clone copies what on may change; the slices of finished things are shared.

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -68,13 +67,16 @@ func (st *step) emit(ev Event) {
 }
 
 func (st *step) do(cmd Command) error {
-	create, ok := cmd.(Create)
-	if st.d.Status == 0 && !ok && cmd != nil {
-		return ErrNotCreated
+	if st.d.Status == 0 {
+		switch cmd.(type) {
+		case nil, Create, Expire: // no clock runs yet: stale_key, as for every other clock that does not run
+		default:
+			return ErrNotCreated
+		}
 	}
 	switch cmd := cmd.(type) {
 	case Create:
-		return st.create(create)
+		return st.create()
 	case Join:
 		return st.join(cmd)
 	case Seed:
@@ -97,7 +99,7 @@ func (st *step) do(cmd Command) error {
 	return ErrUnknownCommand
 }
 
-func (st *step) create(Create) error {
+func (st *step) create() error {
 	switch {
 	case st.in.Actor != glasshouse.System:
 		return ErrHostOnly
@@ -289,15 +291,7 @@ func (st *step) startIfFull() {
 	}
 	life, target := st.freeze()
 	st.emit(Started{Freeze: life.FreezeDigest(), Target: target})
-	if rule := st.setup.cfg.Beacon; rule != nil {
-		due, err := rule.Drand.TimeOf(target)
-		if err != nil {
-			panic("battle: " + err.Error()) // Validate bounds what leads here
-		}
-		st.phase(PhaseAwaitingBeacon, 0, due.UnixMilli()+rule.Timeout)
-		return
-	}
-	st.phase(PhaseCountdown, 0, st.d.At+st.setup.cfg.Timeline.Countdown)
+	st.nextPhase()
 }
 
 // freeze is the seed's life with entries closed now, and the beacon round that is named.
@@ -319,8 +313,55 @@ func (s *State) freeze() (fair.Life, uint64) {
 	return life, target
 }
 
-func (st *step) phase(p Phase, round int, endsAt int64) {
-	st.emit(PhaseStarted{Phase: p, Round: round, EndsAt: endsAt})
+// nextPhase goes on along the timeline.
+func (st *step) nextPhase() {
+	next, ok := st.following()
+	if !ok {
+		panic("battle: no phase follows " + st.d.Phase.String())
+	}
+	st.emit(next)
+}
+
+// following is the phase that comes now, for how long: the beacon if one is named, the countdown, then for each round
+// starting, spinning, complete.
+func (s *State) following() (PhaseStarted, bool) {
+	d, cfg := &s.d, &s.setup.cfg
+	t := cfg.Timeline
+	lasts := func(p Phase, round int, ms int64) (PhaseStarted, bool) {
+		return PhaseStarted{Phase: p, Round: round, EndsAt: d.At + ms}, true
+	}
+	known := s.life().Root() != nil
+	switch {
+	case d.Status != StatusInProgress:
+	case d.Phase == 0 && !known && cfg.Beacon != nil:
+		return PhaseStarted{Phase: PhaseAwaitingBeacon, EndsAt: s.beaconDue() + cfg.Beacon.Timeout}, true
+	case d.Phase <= PhaseAwaitingBeacon && known:
+		return lasts(PhaseCountdown, 0, t.Countdown)
+	case d.Phase == PhaseCountdown, d.Phase == PhaseRoundComplete && d.Round < len(cfg.Cases):
+		next, ok := lasts(PhaseRoundStarting, d.Round+1, t.RoundStarting)
+		if cfg.Compat.Legacy52 {
+			next.EndsAt = 0 // the nonces come first
+		}
+		return next, ok
+	case d.Phase == PhaseRoundStarting && len(d.Rolls) == d.Round*len(d.Seats):
+		if slices.ContainsFunc(d.Rolls[len(d.Rolls)-len(d.Seats):], func(r Rolled) bool { return r.Flip }) {
+			return lasts(PhaseSpinning, d.Round, t.FlipSpinning)
+		}
+		return lasts(PhaseSpinning, d.Round, t.Spinning)
+	case d.Phase == PhaseSpinning:
+		return lasts(PhaseRoundComplete, d.Round, t.RoundComplete)
+	}
+	return PhaseStarted{}, false
+}
+
+// beaconDue is when the beacon that is waited for comes out, in ms.
+func (s *State) beaconDue() int64 {
+	_, target := s.life().Target()
+	due, err := s.setup.cfg.Beacon.Drand.TimeOf(target)
+	if err != nil {
+		panic("battle: " + err.Error()) // Validate bounds what leads here
+	}
+	return due.UnixMilli()
 }
 
 func (st *step) beacon(cmd Beacon) error {
@@ -336,8 +377,9 @@ func (st *step) beacon(cmd Beacon) error {
 	if _, err := st.d.Life.Beacon(cmd.Value); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadBeacon, err)
 	}
+	cmd.Value.Signature = slices.Clone(cmd.Value.Signature)
 	st.emit(BeaconKnown{Value: cmd.Value})
-	st.phase(PhaseCountdown, 0, st.d.At+st.setup.cfg.Timeline.Countdown)
+	st.nextPhase()
 	return nil
 }
 
@@ -350,7 +392,7 @@ func (st *step) nonces(cmd Nonces) error {
 		return ErrNoNonces
 	case st.in.Draw == nil:
 		return ErrNoDraw
-	case len(cmd.Values) != len(st.d.Seats) || slices.Min(cmd.Values) < 0 || slices.Max(cmd.Values) > maxNonce:
+	case !goodNonces(cmd.Values, len(st.d.Seats)):
 		return ErrNonces
 	}
 	drawn := LegacyDrawn{Round: cmd.Round, Seeds: make([]LegacySecret, len(st.d.Seats))}
@@ -384,59 +426,44 @@ func (st *step) expire(cmd Expire) error {
 	case cmd.Key == beaconKey:
 		st.end(Cancelled{Reason: reasonNoBeacon})
 	default:
-		return st.nextPhase()
+		return st.goOn()
 	}
 	return nil
 }
 
-// nextPhase is the timeline: countdown, then for each round starting, spinning, complete, then the settlement.
-func (st *step) nextPhase() error {
-	t, round := st.setup.cfg.Timeline, st.d.Round
-	switch st.d.Phase {
-	case PhaseCountdown:
-		st.startRound(1)
-	case PhaseRoundStarting:
-		flip := false
+// goOn ends a phase: the rolls of a round are drawn when it has started, and the last round ends with the settlement.
+func (st *step) goOn() error {
+	switch {
+	case st.d.Phase == PhaseRoundStarting:
 		for at := range st.d.Seats {
-			r := st.roll(round, at)
-			flip = flip || r.Flip
-			st.emit(r)
+			st.emit(st.roll(st.d.Round, at))
 		}
-		spin := t.Spinning
-		if flip {
-			spin = t.FlipSpinning
-		}
-		st.phase(PhaseSpinning, round, st.d.At+spin)
-	case PhaseSpinning:
-		st.phase(PhaseRoundComplete, round, st.d.At+t.RoundComplete)
-	case PhaseRoundComplete:
-		if round < len(st.setup.cfg.Cases) {
-			st.startRound(round + 1)
-			break
-		}
+	case st.d.Phase == PhaseRoundComplete && st.d.Round == len(st.setup.cfg.Cases):
 		settlement, err := st.settle()
 		if err != nil {
 			return err
 		}
 		st.emit(Settled{Settlement: settlement})
 		st.emit(SeedRevealed{Seed: st.revealed()})
+		return nil
 	}
+	st.nextPhase()
 	return nil
 }
 
-func (st *step) startRound(round int) {
-	ends := st.d.At + st.setup.cfg.Timeline.RoundStarting
-	if st.setup.cfg.Compat.Legacy52 {
-		ends = 0 // the nonces come first
+// rollPath names the draw of a roll.
+func (s *State) rollPath(round, seat int) Path {
+	label := rollLabel
+	if s.setup.cfg.Compat.Legacy52 {
+		label = legacyLabel
 	}
-	st.phase(PhaseRoundStarting, round, ends)
+	return Path{label, uint64(round), uint64(seat)}
 }
 
 // roll draws one player's item.
 func (s *State) roll(round, seat int) Rolled {
-	r := Rolled{Round: round, Seat: seat}
+	r := Rolled{Path: s.rollPath(round, seat), Round: round, Seat: seat}
 	if s.setup.cfg.Compat.Legacy52 {
-		r.Path = Path{legacyLabel, uint64(round), uint64(seat)}
 		secret := s.d.Secrets.Seeds[seat]
 		server := secret.Server.Hex()
 		r.Legacy = &LegacyRow{server, legacy.Commit52(server), secret.Client, s.d.Nonces.Values[seat]}
@@ -446,7 +473,6 @@ func (s *State) roll(round, seat int) Rolled {
 		}
 		r.Roll = roll
 	} else {
-		r.Path = Path{rollLabel, uint64(round), uint64(seat)}
 		stream := s.d.Life.Root().Stream(rollLabel, r.Path.I, r.Path.J)
 		r.Roll = stream.Roll(MaxRoll)
 	}
@@ -497,7 +523,8 @@ func (s *State) on(ev Event) error {
 	case NoncesSet:
 		return s.onNonces(ev)
 	case LegacyDrawn:
-		if ev.Round != s.d.Round || s.d.Phase != PhaseRoundStarting || s.d.Secrets != nil || len(ev.Seeds) != len(s.d.Seats) {
+		if !s.setup.cfg.Compat.Legacy52 || ev.Round != s.d.Round || s.d.Phase != PhaseRoundStarting || s.d.Secrets != nil ||
+			len(ev.Seeds) != len(s.d.Seats) || s.d.Status != StatusInProgress {
 			return errors.New("not expected here")
 		}
 		s.d.Secrets = &ev
@@ -553,6 +580,8 @@ func (s *State) onCreated(ev Created) error {
 		return errors.New("config_hash: another config's")
 	case !slices.Equal(ev.Tables, s.setup.hashes):
 		return errors.New("tables: another config's")
+	case ev.ExpiresAt != s.d.At+s.setup.cfg.Expiry:
+		return errors.New("expires_at: not the config's")
 	}
 	s.d.Status, s.d.CreatedAt = StatusWaiting, s.d.At
 	s.setClock(expiryKey, ev.ExpiresAt)
@@ -570,7 +599,7 @@ func (s *State) onJoined(ev Joined) error {
 		return errors.New("not waiting")
 	case ev.Seat < 0 || ev.Seat >= len(s.d.Seats) || s.d.Seats[ev.Seat].User != "":
 		return fmt.Errorf("seat: %d is not free", ev.Seat)
-	case s.seatOf(ev.User) >= 0 || ev.Bot != strings.HasPrefix(ev.User, "bot:"):
+	case s.seatOf(ev.User) >= 0 || ev.Bot != isBot(ev.User):
 		return errors.New("user: cannot join")
 	}
 	s.d.Seats[ev.Seat] = seat{ev.User, ev.Bot, ev.ClientSeed, s.d.At}
@@ -620,9 +649,8 @@ func (s *State) onBeacon(ev BeaconKnown) error {
 }
 
 func (s *State) onPhase(ev PhaseStarted) error {
-	if s.d.Status != StatusInProgress || ev.Phase < PhaseAwaitingBeacon || ev.Phase > PhaseRoundComplete ||
-		ev.Round < 0 || ev.Round > len(s.setup.cfg.Cases) || (ev.Round == 0) != (ev.Phase <= PhaseCountdown) {
-		return errors.New("not expected here")
+	if next, ok := s.following(); !ok || ev != next {
+		return errors.New("not the phase that follows")
 	}
 	s.d.Phase, s.d.Round, s.d.PhaseAt, s.d.Clocks = ev.Phase, ev.Round, s.d.At, nil
 	switch {
@@ -639,7 +667,7 @@ func (s *State) phaseKey() string {
 }
 
 func (s *State) onNonces(ev NoncesSet) error {
-	if s.d.Secrets == nil || ev.Round != s.d.Secrets.Round || s.d.Nonces != nil || len(ev.Values) != len(s.d.Seats) {
+	if s.d.Secrets == nil || ev.Round != s.d.Secrets.Round || s.d.Nonces != nil || !goodNonces(ev.Values, len(s.d.Seats)) {
 		return errors.New("not expected here")
 	}
 	s.d.Nonces = &ev
@@ -648,14 +676,13 @@ func (s *State) onNonces(ev NoncesSet) error {
 }
 
 func (s *State) onRolled(ev Rolled) error {
-	n := len(s.d.Seats)
-	if s.d.Phase != PhaseRoundStarting || ev.Round != s.d.Round || ev.Round != len(s.d.Rolls)/n+1 || ev.Seat != len(s.d.Rolls)%n {
+	if s.d.Phase != PhaseRoundStarting || ev.Round != s.d.Round {
 		return errors.New("not expected here")
 	}
-	if err := s.checkRoll(ev); err != nil {
+	if err := s.checkRoll(ev, len(s.d.Rolls)); err != nil {
 		return err
 	}
-	if ev.Seat == n-1 {
+	if ev.Seat == len(s.d.Seats)-1 {
 		s.d.Nonces, s.d.Secrets = nil, nil
 	}
 	s.d.Rolls = append(s.d.Rolls, ev)
@@ -679,6 +706,9 @@ func (s *State) onCancelled(ev Cancelled) error {
 	if s.d.Status != StatusWaiting && s.d.Status != StatusInProgress {
 		return errors.New("already over")
 	}
+	if s.rollsKnown() {
+		return errors.New("the rolls are known")
+	}
 	s.d.Cancelled = &ev
 	s.finish(StatusCancelled)
 	if s.life().Root() != nil { // Legacy52 resolves the seed at the start and may not have used it yet
@@ -701,6 +731,9 @@ func (s *State) Apply(t Turn) (*State, error) {
 		if err = next.on(t.Events[i]); err != nil {
 			err = fmt.Errorf("events[%d]: %w", i, err)
 		}
+	}
+	if err == nil {
+		err = next.check()
 	}
 	if err != nil {
 		return nil, &glasshouse.CorruptError{What: fmt.Sprintf("battle turn %d", t.Rev), Err: err}
