@@ -35,11 +35,13 @@ var recordNames = []string{"", "dropped", "removed_to_pool", "added_from_pool"}
 
 func (k OutcomeKind) String() string                { return wire.EnumString(outcomeNames, k) }
 func (k OutcomeKind) MarshalText() ([]byte, error)  { return wire.EnumText(outcomeNames, k) }
-func (k *OutcomeKind) UnmarshalText(b []byte) error { return wire.ParseEnum(outcomeNames, b, k) }
+func (k *OutcomeKind) UnmarshalText(b []byte) error { return parseEnum("outcome", outcomeNames, b, k) }
 
-func (t RecordType) String() string                { return wire.EnumString(recordNames, t) }
-func (t RecordType) MarshalText() ([]byte, error)  { return wire.EnumText(recordNames, t) }
-func (t *RecordType) UnmarshalText(b []byte) error { return wire.ParseEnum(recordNames, b, t) }
+func (t RecordType) String() string               { return wire.EnumString(recordNames, t) }
+func (t RecordType) MarshalText() ([]byte, error) { return wire.EnumText(recordNames, t) }
+func (t *RecordType) UnmarshalText(b []byte) error {
+	return parseEnum("record type", recordNames, b, t)
+}
 
 // Amounts is a list of integers, mostly cents, that JSON shows as decimal strings: they may pass 2^53.
 type Amounts []int64
