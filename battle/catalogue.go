@@ -53,7 +53,7 @@ func (c *Catalogue) fill(grants []grant, winner int, deficit int64) ([]grant, in
 		return grants, deficit, false
 	}
 	left := int64(maxAdded)
-	for i := c.fitting(deficit, 0); i < len(c.values); i = c.fitting(deficit, i+1) {
+	for i := c.fitting(deficit, 0); i < len(c.values); i = c.fitting(deficit, i) {
 		if left == 0 {
 			return grants, deficit, true
 		}
@@ -61,9 +61,6 @@ func (c *Catalogue) fill(grants []grant, winner int, deficit int64) ([]grant, in
 		grants = append(grants, grant{winner, i, int(copies)})
 		deficit -= copies * c.values[i]
 		left -= copies
-		if deficit >= c.values[i] {
-			return grants, deficit, true
-		}
 	}
 	return grants, deficit, false
 }

@@ -73,6 +73,8 @@ func TestFillLimit(t *testing.T) {
 	require.NoError(t, err)
 	_, left, hit := sevens.fill(nil, 0, 1403)
 	require.Equal(t, []any{int64(3), false}, []any{left, hit}, "nothing would have fitted")
+	_, left, hit = sevens.fill(nil, 0, 1407)
+	require.Equal(t, []any{int64(7), true}, []any{left, hit}, "just one more would have fitted")
 
 	var none *Catalogue
 	grants, left, hit := none.fill(nil, 0, 9)

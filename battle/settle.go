@@ -12,9 +12,8 @@ import (
 const MaxCents = 1_000_000_000_000_000
 
 const (
-	roundLimit = 10
-	seatLimit  = MaxTeams * MaxTeamSize
-	dropLimit  = roundLimit * seatLimit
+	seatLimit = MaxTeams * MaxTeamSize
+	dropLimit = MaxCases * seatLimit
 )
 
 // Drop is one opened item.
@@ -116,8 +115,8 @@ func (d Drops) check(p Policy) error {
 		return fmt.Errorf("unsorted has no meaning with payout %v", p.Payout)
 	}
 	seats := d.Layout.Seats()
-	if n := len(d.Drops); n == 0 || n > roundLimit*seats || n%seats != 0 {
-		return fmt.Errorf("%d drops, want 1 to %d full rounds of %d", n, roundLimit, seats)
+	if n := len(d.Drops); n == 0 || n > MaxCases*seats || n%seats != 0 {
+		return fmt.Errorf("%d drops, want 1 to %d full rounds of %d", n, MaxCases, seats)
 	}
 	for i, drop := range d.Drops {
 		if drop.Value < 0 || drop.Value > MaxCents {

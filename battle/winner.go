@@ -7,10 +7,8 @@ import (
 	"github.com/glasshouse-go/glasshouse/fair"
 )
 
-const (
-	tieRollMax     = 10_000_000 // the range of every roll of a battle
-	maxTieAttempts = 256        // all of them level would need luck of 1 in 10^1792, or a broken source of draws
-)
+// maxTieAttempts is beyond all luck: 256 times level is one chance in 10^1792, or a broken source of draws.
+const maxTieAttempts = 256
 
 // teamSet has bit t−1 for each team t in it.
 type teamSet uint16
@@ -165,7 +163,7 @@ func (s *Settlement) rollTies(d Drops, tied teamSet) (teamSet, error) {
 			if !tied.has(team) {
 				continue
 			}
-			roll := fair.Roll(d.Draw.At("tie", uint64(attempt), uint64(team)), tieRollMax)
+			roll := fair.Roll(d.Draw.At("tie", uint64(attempt), uint64(team)), MaxRoll)
 			s.TieRolls = append(s.TieRolls, TieRoll{Attempt: attempt, Team: team, Roll: roll})
 			switch {
 			case still != 0 && roll == best:
