@@ -27,8 +27,6 @@ const (
 	flipRoll
 	itemID
 	other // a column of the table that decides nothing
-
-	required = serverSeed | serverSeedHash | clientSeed | nonce | roll | isFlip
 )
 
 // columns are the names of the source's model and those of its table.
