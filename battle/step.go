@@ -533,8 +533,8 @@ func (s *State) on(ev Event) error {
 	case Settled:
 		return s.onSettled(ev)
 	case SeedRevealed:
-		if seed, ok := s.life().Seed(); !ok || RevealedSeed(seed.Hex()) != ev.Seed {
-			return errors.New("seed: not the one that was committed to, or too early")
+		if seed, ok := s.life().Seed(); !ok || RevealedSeed(seed.Hex()) != ev.Seed || s.d.Revealed != "" {
+			return errors.New("seed: not the one that was committed to, too early or a second time")
 		}
 		s.d.Revealed = ev.Seed
 	case Cancelled:
