@@ -104,7 +104,7 @@ func (v *visit) check() error {
 	}
 	v.printf("\nWritten and verified\n")
 	failed := false
-	command, sample := "go run ./examples/verify", ""
+	command := "go run ./examples/verify"
 	for _, f := range v.files {
 		path := filepath.Join(v.out, f.name)
 		if err := os.WriteFile(path, f.data, 0o644); err != nil {
@@ -117,15 +117,14 @@ func (v *visit) check() error {
 		res.Print(v.w)
 		failed = failed || !res.OK
 		command += " " + path
-		if sample == "" {
-			sample = path
-		}
 	}
 	if failed {
 		return errors.New("a record of this tour does not hold")
 	}
 	v.printf("\nVerify again:  %s\n", command)
-	v.printf("Tamper:        sed 's/\"roll\":/\"roll\":1/' %s > tampered.json && go run ./examples/verify tampered.json\n", sample)
+	tampered := filepath.Join(v.out, "tampered.json")
+	v.printf("Tamper:        sed 's/\"roll\":/\"roll\":1/' %s > %s\n", filepath.Join(v.out, v.files[0].name), tampered)
+	v.printf("               go run ./examples/verify %s\n", tampered)
 	return v.err
 }
 

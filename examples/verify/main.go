@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -100,7 +101,7 @@ func verify(path string, stderr io.Writer) audit.Result {
 		return audit.Read(path, f)
 	}
 	bar := progressbar.NewOptions64(info.Size(), progressbar.OptionSetWriter(stderr), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription(path), progressbar.OptionClearOnFinish())
+		progressbar.OptionSetDescription(path), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
 	r := progressbar.NewReader(f, bar)
 	res := audit.Read(path, &r)
 	_ = bar.Finish()
