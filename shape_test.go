@@ -149,7 +149,7 @@ func TestCommit(t *testing.T) {
 	memo, err := toy.Rules().MarshalTurn(t1)
 	require.NoError(t, err)
 	sum := sha256.Sum256(memo)
-	require.Empty(t, cmp.Diff([]byte(memo), tx.Memo))
+	require.Empty(t, cmp.Diff(memo, tx.Memo))
 	require.Equal(t, "toy:c/1/"+hex.EncodeToString(sum[:])[:16], tx.ID)
 	require.Equal(t, []docWrite{
 		{"toy:c", 0, "open", string(s1.Snapshot()), false},
