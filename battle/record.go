@@ -212,7 +212,7 @@ func (r record) canonical() ([]byte, error) {
 		return nil, err
 	}
 	var err error
-	if r.Config, err = wire.Marshal(cfg); err != nil {
+	if r.Config, err = wire.Marshal(cfg.WithDefaults()); err != nil {
 		return nil, err
 	}
 	turns := make([]recordTurn, len(r.Turns))
