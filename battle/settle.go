@@ -3,7 +3,6 @@ package battle
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/glasshouse-go/glasshouse/fair"
 )
@@ -128,8 +127,9 @@ func (d Drops) check(p Policy) error {
 
 // share shares the drops among s.Winners and writes it down.
 func (s *Settlement) share(d Drops, p Policy) {
-	var t table
-	t.lay(d.Drops, len(s.Winners), !p.Unsorted)
+	s.Bundles = make([]Bundle, len(s.Winners))
+	t := table{bundles: s.Bundles}
+	t.lay(d.Drops, !p.Unsorted)
 	switch p.Payout {
 	case Pool, PoolCash:
 		t.giveToLightest(s.Share)
@@ -152,12 +152,10 @@ const nobody = -1
 // giving out, or by winner.
 type table struct {
 	drops   []Drop
-	winners int
+	bundles []Bundle          // by winner; Distributed and Kept are filled in here
 	order   [dropLimit]uint64 // place → drop, in the low 9 bits
 	holder  [dropLimit]int8   // place → winner or nobody
-	dealt   [seatLimit]int64  // value when the drops had been given out
-	kept    [seatLimit]int64  // value after trim
-	pieces  [seatLimit]int    // number of drops held
+	pieces  [seatLimit]int32  // number of drops held
 	least   [seatLimit]int64  // no drop of this winner is worth less
 	removed []removal
 	grants  []grant
@@ -173,8 +171,8 @@ func (t *table) drop(place int) int { return int(t.order[place] & (1<<dropBits -
 
 // lay puts the drops into the order of giving out. Value and index share a word, so that the order is total, stable
 // and cheap to sort by.
-func (t *table) lay(drops []Drop, winners int, sorted bool) {
-	t.drops, t.winners = drops, winners
+func (t *table) lay(drops []Drop, sorted bool) {
+	t.drops = drops
 	order := t.order[:len(drops)]
 	for i := range order {
 		order[i] = uint64(i)
@@ -183,7 +181,8 @@ func (t *table) lay(drops []Drop, winners int, sorted bool) {
 		}
 	}
 	if sorted {
-		slices.Sort(order)
+		var spare [dropLimit]uint64
+		sortWords(order, spare[:], dropBits)
 	}
 }
 
@@ -194,7 +193,7 @@ const winnerBits = 5
 // house, booked on the first winner. The value and the winner share a word: the least word is the right winner.
 func (t *table) giveToLightest(limit int64) {
 	var words [seatLimit]uint64
-	loads := words[:t.winners]
+	loads := words[:len(t.bundles)]
 	for w := range loads {
 		loads[w] = uint64(w)
 		t.least[w] = MaxCents
@@ -215,10 +214,12 @@ func (t *table) giveToLightest(limit int64) {
 		t.give(place, w, v)
 	}
 	for w, load := range loads {
-		t.dealt[w] = int64(load >> winnerBits)
-		t.kept[w] = t.dealt[w]
+		t.dealt(w, int64(load>>winnerBits))
 	}
 }
+
+// dealt notes what a winner holds when all drops have been given out.
+func (t *table) dealt(w int, v int64) { t.bundles[w].Distributed, t.bundles[w].Kept = v, v }
 
 func (t *table) give(place, w int, v int64) {
 	t.holder[place] = int8(w)
@@ -236,13 +237,14 @@ func (t *table) remove(w, place, booked int) {
 
 // trim takes drops away from the winners above the share.
 func (t *table) trim(share int64) {
-	for w := range t.winners {
-		for t.kept[w]-share >= max(1, t.least[w]) {
-			last := t.largestWithin(w, t.kept[w]-share)
+	for w := range t.bundles {
+		kept := &t.bundles[w].Kept
+		for *kept-share >= max(1, t.least[w]) {
+			last := t.largestWithin(w, *kept-share)
 			if last < 0 {
 				break
 			}
-			t.kept[w] -= t.drops[t.drop(last)].Value
+			*kept -= t.drops[t.drop(last)].Value
 			t.pieces[w]--
 			t.remove(w, t.firstCopy(w, last), t.drop(last))
 		}
@@ -273,13 +275,13 @@ func (t *table) firstCopy(w, last int) int {
 
 // compensate tops the winners up from the catalogue and tells whether the limit on items got in the way.
 func (t *table) compensate(share int64, c *Catalogue) (capHit bool) {
-	for w := range t.winners {
-		if t.kept[w] < share {
+	for w := range t.bundles {
+		if kept := t.bundles[w].Kept; kept < share {
 			if t.grants == nil {
-				t.grants = make([]grant, 0, 4*t.winners)
+				t.grants = make([]grant, 0, 4*len(t.bundles))
 			}
 			var hit bool
-			t.grants, _, hit = c.fill(t.grants, w, share-t.kept[w])
+			t.grants, _, hit = c.fill(t.grants, w, share-kept)
 			capHit = capHit || hit
 		}
 	}
@@ -289,14 +291,15 @@ func (t *table) compensate(share int64, c *Catalogue) (capHit bool) {
 // giveToLargestGap gives each drop to the winner who lacks most of his share, the first of equals; a drop that does not
 // fit there fits nowhere and is sold.
 func (t *table) giveToLargestGap(share, remainder int64) {
-	var gaps [seatLimit]int64
-	for w := range t.winners {
+	var all [seatLimit]int64
+	gaps := all[:len(t.bundles)]
+	for w := range gaps {
 		gaps[w] = entitlement(share, remainder, w)
 	}
 	for place := range t.drops {
 		widest := 0
-		for w := 1; w < t.winners; w++ {
-			if gaps[w] > gaps[widest] {
+		for w, gap := range gaps {
+			if gap > gaps[widest] {
 				widest = w
 			}
 		}
@@ -309,9 +312,8 @@ func (t *table) giveToLargestGap(share, remainder int64) {
 		gaps[widest] -= v
 		t.give(place, widest, v)
 	}
-	for w := range t.winners {
-		t.dealt[w] = entitlement(share, remainder, w) - gaps[w]
-		t.kept[w] = t.dealt[w]
+	for w, gap := range gaps {
+		t.dealt(w, entitlement(share, remainder, w)-gap)
 	}
 }
 
@@ -323,18 +325,15 @@ func entitlement(share, remainder int64, w int) int64 {
 	return share
 }
 
-// book writes the bundles, the records and the sums.
+// book completes the bundles and writes the sums and the records.
 func (s *Settlement) book(t *table, c *Catalogue) {
-	s.Bundles = make([]Bundle, t.winners)
-	for w, seat := range s.Winners {
-		s.Bundles[w] = Bundle{Seat: seat, Distributed: t.dealt[w], Kept: t.kept[w]}
-	}
 	for _, g := range t.grants {
 		s.Bundles[g.winner].AddedCount += g.copies
 		s.Bundles[g.winner].Added += int64(g.copies) * c.values[g.entry]
 	}
 	for w := range s.Bundles {
 		b := &s.Bundles[w]
+		b.Seat = s.Winners[w]
 		b.Items = b.Kept + b.Added
 		s.Added += b.Added
 		s.Residual += max(0, s.Share-b.Items)
@@ -349,7 +348,7 @@ func (s *Settlement) list(t *table, c *Catalogue) {
 	total := 0
 	for w, b := range s.Bundles {
 		next[w] = total
-		total += t.pieces[w] + b.AddedCount
+		total += int(t.pieces[w]) + b.AddedCount
 	}
 	s.Records = make([]Record, total+len(t.removed))
 	for place := range t.drops {

@@ -2,14 +2,33 @@ package battle
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// benchBattles are 64 battles of the shape of benchDrops, the same drops each time opened by other players in other
+// rounds: a processor learns a single battle by heart.
+func benchBattles(tb testing.TB, mode Mode, large bool) ([]Drops, []int64) {
+	d, values := benchDrops(tb, large)
+	d.Mode = mode
+	r := rand.New(rand.NewPCG(1, 2))
+	battles := make([]Drops, 64)
+	for i := range battles {
+		battles[i] = d
+		battles[i].Drops = slices.Clone(d.Drops)
+		r.Shuffle(len(d.Drops), func(a, b int) {
+			battles[i].Drops[a], battles[i].Drops[b] = battles[i].Drops[b], battles[i].Drops[a]
+		})
+	}
+	return battles, values
+}
 
 // benchDrops is the battle that the figures speak of: 4v4, 10 cases (vector S27), with a catalogue of its own 8 items
 // or one of 500.
@@ -53,14 +72,13 @@ var benchShapes = []struct {
 func BenchmarkSettle(b *testing.B) {
 	for _, shape := range benchShapes {
 		b.Run(shape.name, func(b *testing.B) {
-			d, values := benchDrops(b, shape.large)
-			d.Mode = shape.mode
+			battles, values := benchBattles(b, shape.mode, shape.large)
 			p := Policy{Payout: Pool, Ties: SplitAll}
-			node := nodePerSecond(b, d, values)
-			literal := literalPerSecond(d, values)
+			node := nodePerSecond(b, battles, values)
+			literal := literalPerSecond(battles, values)
 			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Settle(d, p); err != nil {
+			for i := 0; b.Loop(); i++ {
+				if _, err := Settle(battles[i%len(battles)], p); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -76,12 +94,12 @@ func BenchmarkSettle(b *testing.B) {
 
 // BenchmarkPayouts settles the same battle by each policy.
 func BenchmarkPayouts(b *testing.B) {
-	d, _ := benchDrops(b, false)
+	battles, _ := benchBattles(b, Normal, false)
 	for payout := Pool; payout <= WholeItems; payout++ {
 		b.Run(payout.String(), func(b *testing.B) {
 			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Settle(d, Policy{Payout: payout, Ties: SplitAll}); err != nil {
+			for i := 0; b.Loop(); i++ {
+				if _, err := Settle(battles[i%len(battles)], Policy{Payout: payout, Ties: SplitAll}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -89,52 +107,59 @@ func BenchmarkPayouts(b *testing.B) {
 	}
 }
 
-func literalPerSecond(d Drops, values []int64) float64 {
-	in := sourceBattleOf(d, values)
+func literalPerSecond(battles []Drops, values []int64) float64 {
+	var in []sourceBattle
+	for _, d := range battles {
+		in = append(in, sourceBattleOf(d, values))
+	}
 	n, start := 0, time.Now() // testing.Benchmark cannot run inside a benchmark
 	for ; time.Since(start) < time.Second; n++ {
-		in.settle(false)
+		in[n%len(in)].settle(false)
 	}
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// nodePerSecond runs testdata/settle.mjs on the same battle; 0 without node.
-func nodePerSecond(tb testing.TB, d Drops, values []int64) float64 {
+// nodePerSecond runs testdata/settle.mjs on the same battles; 0 without node.
+func nodePerSecond(tb testing.TB, battles []Drops, values []int64) float64 {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return 0
 	}
-	out, err := exec.Command(node, "testdata/settle.mjs", nodeInput(tb, d, values), "1").Output()
+	out, err := exec.Command(node, "testdata/settle.mjs", nodeInput(tb, battles, values), "1").Output()
 	require.NoError(tb, err)
 	var result struct{ PerSecond float64 }
 	require.NoError(tb, json.Unmarshal(out, &result))
 	return result.PerSecond
 }
 
-func nodeInput(tb testing.TB, d Drops, values []int64) string {
-	seats := d.Layout.Seats()
+func nodeInput(tb testing.TB, battles []Drops, values []int64) string {
 	in := struct {
-		Players   []int        `json:"players"`
-		Rounds    [][][2]int64 `json:"rounds"`
-		Catalogue []int64      `json:"catalogue"`
+		Players   []int          `json:"players"`
+		Battles   [][][][2]int64 `json:"battles"`
+		Catalogue []int64        `json:"catalogue"`
 	}{Catalogue: values}
-	for seat := range seats {
-		team := d.Layout.Team(seat)
-		if d.Mode == Shared {
+	layout := battles[0].Layout
+	for seat := range layout.Seats() {
+		team := layout.Team(seat)
+		if battles[0].Mode == Shared {
 			team = 1 // the script knows only teams that win; one team is everybody
 		}
 		in.Players = append(in.Players, team)
 	}
-	for i, drop := range d.Drops {
-		if i%seats == 0 {
-			in.Rounds = append(in.Rounds, nil)
+	for _, d := range battles {
+		var rounds [][][2]int64
+		for i, drop := range d.Drops {
+			if i%layout.Seats() == 0 {
+				rounds = append(rounds, nil)
+			}
+			last := len(rounds) - 1
+			rounds[last] = append(rounds[last], [2]int64{int64(drop.Item), drop.Value})
 		}
-		last := len(in.Rounds) - 1
-		in.Rounds[last] = append(in.Rounds[last], [2]int64{int64(drop.Item), drop.Value})
+		in.Battles = append(in.Battles, rounds)
 	}
 	data, err := json.Marshal(in)
 	require.NoError(tb, err)
-	file := filepath.Join(tb.TempDir(), "battle.json")
+	file := filepath.Join(tb.TempDir(), "battles.json")
 	require.NoError(tb, os.WriteFile(file, data, 0o600))
 	return file
 }
@@ -146,21 +171,25 @@ func TestNodeYardstickSettlesAlike(t *testing.T) {
 		t.Skip("needs node")
 	}
 	for _, shape := range benchShapes {
-		d, values := benchDrops(t, shape.large)
-		d.Mode = shape.mode
-		out, err := exec.Command(node, "testdata/settle.mjs", nodeInput(t, d, values), "0.01").Output()
+		battles, values := benchBattles(t, shape.mode, shape.large)
+		out, err := exec.Command(node, "testdata/settle.mjs", nodeInput(t, battles, values), "0.01").Output()
 		require.NoError(t, err)
 		var got struct {
-			Final   []int64
-			Records int
+			Results []struct {
+				Final   []int64
+				Records int
+			}
 		}
 		require.NoError(t, json.Unmarshal(out, &got))
-		s, err := Settle(d, Policy{Payout: Pool, Ties: SplitAll})
-		require.NoError(t, err)
-		require.Len(t, s.Records, got.Records)
-		require.Len(t, s.Bundles, len(got.Final))
-		for w, b := range s.Bundles {
-			require.Equal(t, got.Final[w], b.Items)
+		require.Len(t, got.Results, len(battles))
+		for i, d := range battles {
+			s, err := Settle(d, Policy{Payout: Pool, Ties: SplitAll})
+			require.NoError(t, err)
+			require.Len(t, s.Records, got.Results[i].Records)
+			require.Len(t, s.Bundles, len(got.Results[i].Final))
+			for w, b := range s.Bundles {
+				require.Equal(t, got.Results[i].Final[w], b.Items)
+			}
 		}
 	}
 }

@@ -1,10 +1,11 @@
 // The source's settlement in the words of its own description: BigInt amounts, Maps, arrays that are filtered, sorted
-// and spliced anew at every step. It is the yardstick of BenchmarkSettle, on the same input.
+// and spliced anew at every step. It is the yardstick of BenchmarkSettle, on the same battles.
 //
 //   node settle.mjs <input.json> [seconds]
 //
-// The input is {"players": [team, ...], "rounds": [[[item, cents], ...], ...], "catalogue": [cents, ...]}; the output
-// {"perSecond": number, "final": [cents, ...], "records": number}.
+// The input is {"players": [team, ...], "battles": [[[[item, cents], ...], ...], ...], "catalogue": [cents, ...]}, a
+// battle being a list of rounds; the output is {"perSecond": number, "results": [{"final": [cents, ...], "records":
+// number}, ...]}.
 import { readFileSync } from 'node:fs';
 
 const input = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -12,11 +13,11 @@ const seconds = Number(process.argv[3] ?? 1);
 
 const players = input.players.map((team, i) => ({ user: `u${i}`, team }));
 const teams = new Set(input.players).size;
-const drops = input.rounds.flatMap((round, r) =>
+const battles = input.battles.map((rounds) => rounds.flatMap((round, r) =>
   round.map(([item, cents], seat) => ({
     user: players[seat].user, itemId: String(item), name: `item ${item}`, image: `${item}.png`, rarity: 'COMMON',
     cents: BigInt(cents), round: r + 1,
-  })));
+  }))));
 const catalogue = input.catalogue.map((cents, i) => ({ id: `c${i}`, name: `fill ${i}`, cents: BigInt(cents) }));
 
 function compensation(target) {
@@ -34,7 +35,7 @@ function compensation(target) {
   return picked;
 }
 
-function settle() {
+function settle(drops) {
   const opened = new Map(players.map((p) => [p.user, { team: p.team, cents: 0n }]));
   for (const d of drops) opened.get(d.user).cents += d.cents;
   const totals = new Map();
@@ -94,15 +95,17 @@ function settle() {
   return { rows, final: winners.map((u) => piles.get(u).total) };
 }
 
-for (let i = 0; i < 2000; i++) settle(); // let the compiler warm up
+for (let i = 0; i < 2000; i++) settle(battles[i % battles.length]); // let the compiler warm up
 const start = process.hrtime.bigint();
 const end = start + BigInt(Math.round(seconds * 1e9));
 let n = 0;
 let now = start;
 while (now < end) {
-  for (let i = 0; i < 100; i++) settle();
-  n += 100;
+  for (let i = 0; i < 100; i++) settle(battles[n++ % battles.length]);
   now = process.hrtime.bigint();
 }
-const { rows, final } = settle();
-console.log(JSON.stringify({ perSecond: n / (Number(now - start) / 1e9), final: final.map(Number), records: rows.length }));
+const results = battles.map((drops) => {
+  const { rows, final } = settle(drops);
+  return { final: final.map(Number), records: rows.length };
+});
+console.log(JSON.stringify({ perSecond: n / (Number(now - start) / 1e9), results }));
