@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 
 var sink uint64
 
-// alternate runs both in short turns within one benchmark, so that a noisy
-// machine disturbs both alike, and reports ours and the ratio. ns/op and
-// allocs/op are those of a turn of both.
+// alternate runs both in short turns within one benchmark and reports the
+// medians and their ratio, so that a machine shared with others, which takes the
+// processor away in some turns, disturbs neither. ns/op and allocs/op are those
+// of a turn of both.
 func alternate(b *testing.B, ours, baseline func(i int)) {
-	const turn = 512
-	var mine, base time.Duration
+	const turn = 128
+	mine, base := make([]time.Duration, 0, 1<<16), make([]time.Duration, 0, 1<<16)
 	b.ReportAllocs()
-	n := 0
 	for b.Loop() {
 		start := time.Now()
 		for i := range turn {
@@ -31,13 +32,15 @@ func alternate(b *testing.B, ours, baseline func(i int)) {
 		for i := range turn {
 			baseline(i)
 		}
-		mine += mid.Sub(start)
-		base += time.Since(mid)
-		n += turn
+		end := time.Now()
+		mine, base = append(mine, mid.Sub(start)), append(base, end.Sub(mid))
 	}
-	b.ReportMetric(float64(mine.Nanoseconds())/float64(n), "ns/draw")
-	b.ReportMetric(float64(base.Nanoseconds())/float64(n), "ns/baseline")
-	b.ReportMetric(float64(mine)/float64(base), "x-of-baseline")
+	slices.Sort(mine)
+	slices.Sort(base)
+	m, n := float64(mine[len(mine)/2]), float64(base[len(base)/2])
+	b.ReportMetric(m/turn, "ns/draw")
+	b.ReportMetric(n/turn, "ns/baseline")
+	b.ReportMetric(m/n, "x-of-baseline")
 }
 
 // The baseline is what one would write with crypto/hmac: a cached key, Reset,
