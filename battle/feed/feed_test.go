@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -332,6 +333,39 @@ func TestBeaconNotYetKnown(t *testing.T) {
 	got = g.tick()
 	require.JSONEq(t, `{"battleId":"9","reason":"beacon_missing"}`, string(only(got, "battle:cancelled")[0].Payload))
 	require.Len(t, only(got, "balance:updated"), 2)
+}
+
+// Once it is known, the room hears of the countdown.
+func TestBeaconKnown(t *testing.T) {
+	g := newGame(t, duo(duel, func(c *battle.Config) {
+		c.Beacon = &battle.BeaconRule{Drand: fair.Drand{Chain: fair.Digest{1}, Genesis: 1000, Period: 3}}
+	}), nil)
+	g.do(glasshouse.System, battle.Create{})
+	g.do("bob", battle.Join{Team: 2})
+	g.now = noon.Add(9 * seconds)
+	value := fair.Beacon{Round: g.s.View("").Target, Signature: []byte("signature")}
+	value.Randomness = sha256.Sum256(value.Signature)
+	g.same(g.do(glasshouse.System, battle.Beacon{Value: value}),
+		sample{room, "battle:starting", 0, `{"battleId":"9","startsAt":"2026-05-01T12:00:12.000Z"}`})
+}
+
+// Contradiction 20: under SourceTimeline nothing waits between the countdown, the spins and the end.
+func TestSourceTimeline(t *testing.T) {
+	g := newGame(t, duo(duel, func(c *battle.Config) { c.Compat.SourceTimeline = true }), nil)
+	g.script = [][]int{{0, 2}, {0, 0}}
+	g.do(glasshouse.System, battle.Create{})
+	g.do("bob", battle.Join{Team: 2})
+	g.finish()
+	var dues []string
+	for _, m := range g.all() {
+		if m.Event == "battle:round_start" || m.Event == "battle:round_result" || m.Event == "battle:finished" {
+			dues = append(dues, m.Event+" "+m.Due.Sub(noon).String())
+		}
+	}
+	require.Equal(t, []string{
+		"battle:round_start 3s", "battle:round_result 3s",
+		"battle:round_start 25.05s", "battle:round_result 25.05s", "battle:finished 33.6s",
+	}, dues)
 }
 
 // A battle that costs nothing changes no balance.
