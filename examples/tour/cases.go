@@ -179,7 +179,7 @@ func (at atlas) sharpen(data []byte, err error) error {
 
 // place puts file and line before an error that names a path.
 func (at atlas) place(name string, err error) error {
-	text := strings.TrimPrefix(err.Error(), string(battle.ErrConfig.Error())+": ")
+	text := strings.TrimPrefix(err.Error(), battle.ErrConfig.Error()+": ")
 	path := pathIn.FindString(text)
 	if m := nameIn.FindStringSubmatch(text); m != nil {
 		path = strings.TrimPrefix(path+"."+m[1]+m[2], ".")

@@ -51,7 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.Usage = func() {} // an error says what is wrong; -h prints the rest
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
+		fmt.Fprintf(stdout, "%s", usage)
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return 0
@@ -62,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if err := tour(o, stdout); err != nil {
-		fmt.Fprintln(stderr, "tour:", err)
+		fmt.Fprintf(stderr, "tour: %v\n", err)
 		return 1
 	}
 	return 0
@@ -133,6 +133,6 @@ func readBack(path string) (audit.Result, error) {
 	if err != nil {
 		return audit.Result{}, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	return audit.Read(path, f), nil
 }

@@ -42,7 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.Usage = func() {} // an error says what is wrong; -h prints the rest
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
+		fmt.Fprintf(stdout, "%s", usage)
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return 0
@@ -50,7 +50,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if flags.NArg() == 0 {
-		fmt.Fprintln(stderr, "verify: no file named; see verify -h")
+		fmt.Fprintf(stderr, "verify: no file named; see verify -h\n")
 		return 2
 	}
 	code := 0
@@ -77,7 +77,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
 		if err := out.Encode(all); err != nil {
-			fmt.Fprintln(stderr, "verify:", err)
+			fmt.Fprintf(stderr, "verify: %v\n", err)
 			return 1
 		}
 	}
@@ -95,7 +95,7 @@ func verify(path string, stderr io.Writer) audit.Result {
 		}
 		return audit.Result{File: path, Error: err.Error()}
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	info, err := f.Stat()
 	if err != nil || info.Size() < long || !terminal(stderr) {
 		return audit.Read(path, f)

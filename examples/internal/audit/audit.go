@@ -150,7 +150,7 @@ func (res Result) Print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s: %s\n", res.File, kind)
 	for line := range strings.Lines(res.Report.String()) {
-		fmt.Fprint(w, "  ", line)
+		fmt.Fprintf(w, "  %s", line)
 	}
 	for _, f := range res.Faults {
 		fmt.Fprintf(w, "  line %d: %s: got %s, want %s\n", f.Line, f.Finding, f.Got, f.Want)
