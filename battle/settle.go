@@ -346,29 +346,39 @@ func (s *Settlement) book(t *table, c *Catalogue) {
 func (s *Settlement) list(t *table, c *Catalogue) {
 	var next [seatLimit]int // where the winner's next record goes
 	total := 0
-	for w, b := range s.Bundles {
+	for w := range s.Bundles {
 		next[w] = total
-		total += int(t.pieces[w]) + b.AddedCount
+		total += int(t.pieces[w]) + s.Bundles[w].AddedCount
 	}
 	s.Records = make([]Record, total+len(t.removed))
 	for place := range t.drops {
 		if w := t.holder[place]; w != nobody {
 			i := t.drop(place)
-			s.Records[next[w]] = Record{Dropped, int(w), i, i, -1, t.drops[i].Value}
+			s.Records[next[w]].write(Dropped, int(w), i, i, -1, t.drops[i].Value)
 			next[w]++
 		}
 	}
 	for _, g := range t.grants {
 		for range g.copies {
-			s.Records[next[g.winner]] = Record{AddedFromPool, g.winner, -1, -1, c.index[g.entry], c.values[g.entry]}
+			s.Records[next[g.winner]].write(AddedFromPool, g.winner, -1, -1, c.index[g.entry], c.values[g.entry])
 			next[g.winner]++
 		}
 	}
 	for i, r := range t.removed {
 		v := t.drops[r.drop].Value
-		s.Records[total+i] = Record{RemovedToPool, r.winner, r.drop, r.booked, -1, v}
+		s.Records[total+i].write(RemovedToPool, r.winner, r.drop, r.booked, -1, v)
 		s.Removed += v
 	}
+}
+
+// write fills in the record field by field: assigning a whole one is much slower, and this is where the time goes.
+func (r *Record) write(t RecordType, winner, drop, booked, catalogue int, value int64) {
+	r.Type = t
+	r.Winner = winner
+	r.Drop = drop
+	r.Booked = booked
+	r.Catalogue = catalogue
+	r.Value = value
 }
 
 // pay adds the cash. Under PoolCash the remainder comes on top for a winner above the share too, who keeps what he has.
@@ -391,7 +401,8 @@ func (s *Settlement) audit(drops []Drop) error {
 	var moved [dropLimit]bool
 	var items [seatLimit]int64
 	var removed, added, count int64
-	for _, r := range s.Records {
+	for i := range s.Records {
+		r := &s.Records[i]
 		if r.Type == AddedFromPool {
 			items[r.Winner] += r.Value
 			added += r.Value
