@@ -13,7 +13,8 @@ import (
 //   - "unbalanced": the balances of an asset do not add up to 0;
 //   - "held": a balance's Held is not the sum of its open holds;
 //   - "floor": less than the floor is available;
-//   - "hold": a hold holds more than its amount, or is closed and holds any;
+//   - "hold": a hold holds more than its amount, is closed and holds any, or is
+//     neither open nor closed;
 //   - "document": a listed document has version 0;
 //   - "escrow": a sealed document's escrow is not empty.
 //
@@ -121,6 +122,8 @@ func (a *audit) holds() {
 	for i := range a.s.Holds {
 		h := &a.s.Holds[i]
 		switch {
+		case h.State < HoldOpen || h.State > HoldVoided:
+			a.add("hold", h.ID, "neither open nor closed")
 		case h.State == HoldOpen && (h.Left < 1 || h.Left > h.Amount):
 			a.add("hold", h.ID, fmt.Sprintf("open with %d left of %d", h.Left, h.Amount))
 		case h.State != HoldOpen && h.Left != 0:

@@ -39,7 +39,12 @@ const (
 	whyTwice  = "named twice in one tx"
 	whyNew    = "a document that must not exist has no status"
 	whyVer    = "out of range"
+	whyBytes  = "want at most 4294967295 bytes"
 )
+
+// maxBytes is the longest that Digest, whose lengths are 4 bytes, tells from a
+// shorter one.
+const maxBytes = math.MaxUint32
 
 // maxVersion keeps versions inside SQL's signed integers, the next included.
 const maxVersion = math.MaxInt64 - 1
@@ -55,6 +60,9 @@ func prepare(tx *Tx, room []Key) (KeySet, error) {
 	}
 	if len(tx.Require)+len(tx.Docs)+len(tx.Close)+len(tx.Post)+len(tx.Hold)+len(tx.Count)+len(tx.Open)+len(tx.Memo) == 0 {
 		return KeySet{}, ErrInvalid{"tx", "nothing to do"}
+	}
+	if uint64(len(tx.Memo)) > maxBytes {
+		return KeySet{}, ErrInvalid{"memo", whyBytes}
 	}
 	if err := checkParts(tx); err != nil {
 		return KeySet{}, err
@@ -93,6 +101,8 @@ func checkParts(tx *Tx) error {
 			return ErrInvalid{at("docs", i, ".if_status"), whyNew}
 		case !validText(d.Status):
 			return ErrInvalid{at("docs", i, ".status"), whyStatus}
+		case uint64(len(d.Body)) > maxBytes:
+			return ErrInvalid{at("docs", i, ".body"), whyBytes}
 		}
 	}
 	for i := range tx.Close {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -16,6 +17,9 @@ type Ledger struct {
 // New returns a ledger over s. now gives the time of each commit; it must not
 // be nil and lies within the years 1678 to 2261.
 func New(s Store, now func() time.Time) *Ledger { return &Ledger{s, now} }
+
+// Format prints nothing of the store: see [Memory.Format].
+func (Ledger) Format(f fmt.State, _ rune) { fmt.Fprint(f, "{ledger}") }
 
 // Result is the outcome of one Tx of a batch.
 type Result struct {

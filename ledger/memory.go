@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -19,6 +20,10 @@ type Memory struct {
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory { return &Memory{t: newTables()} }
+
+// Format prints no content: fmt would look into the maps, where it calls no
+// method, and deal out every document.
+func (*Memory) Format(f fmt.State, _ rune) { fmt.Fprint(f, "{ledger in memory}") }
 
 // tables is a whole ledger in maps, and a View of it. Replay uses it too.
 type tables struct {

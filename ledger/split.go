@@ -109,6 +109,9 @@ func Portion(total, num, den int64, rounding Rounding) (int64, error) {
 		return 0, ErrOverflow{"portion"}
 	}
 	q, r := bits.Div64(hi, lo, d)
+	if q > math.MaxInt64 { // before it is rounded: 2^64 − 1 and a fraction would become 0
+		return 0, ErrOverflow{"portion"}
+	}
 	switch rounding {
 	case Up:
 		if r > 0 {
