@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +25,7 @@ type Table[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	key   ledger.DocKey
 	fresh S
 
-	mu     sync.Mutex // one command at a time
+	busy   chan struct{} // full while a command runs: a mutex whose waiters can give up
 	unsure *pending[S, C, E]
 	cur    atomic.Pointer[S]
 }
@@ -50,7 +49,7 @@ func OpenTable[S Machine[S, C, E, V], C Command, E Event, V any](
 	if len(key) > MaxKey {
 		return nil, ledger.ErrInvalid{Field: "key", Why: fmt.Sprintf("%d bytes, want at most %d", len(key), MaxKey)}
 	}
-	t := &Table[S, C, E, V]{rules: rules, money: money, key: key, fresh: fresh}
+	t := &Table[S, C, E, V]{rules: rules, money: money, key: key, fresh: fresh, busy: make(chan struct{}, 1)}
 	if secrets != nil {
 		t.draws = secrets.For(string(key))
 	}
@@ -95,6 +94,11 @@ func (t *Table[S, C, E, V]) restore(config, doc ledger.Doc) (S, error) {
 	return s, nil
 }
 
+// Format prints key and revision only: the state and the ledger hold what no log should.
+func (t *Table[S, C, E, V]) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "{table %s rev:%d}", t.key, t.State().Rev())
+}
+
 // State is the newest committed state.
 func (t *Table[S, C, E, V]) State() S { return *t.cur.Load() }
 
@@ -110,10 +114,14 @@ func (t *Table[S, C, E, V]) View(viewer string) V { return t.State().View(viewer
 // included, gives that step's answer and never does it twice. Another Table, or this one after a restart, can tell only
 // by the request id: without one, look at the state before you try again there.
 func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if err := in.Check(); err != nil {
 		return Turn[E]{}, err
+	}
+	select {
+	case t.busy <- struct{}{}:
+		defer func() { <-t.busy }()
+	case <-ctx.Done():
+		return Turn[E]{}, ctx.Err()
 	}
 	if in.Draw == nil {
 		in.Draw = t.draws
@@ -220,11 +228,21 @@ func (t *Table[S, C, E, V]) answered(ctx context.Context, in Input) (Turn[E], bo
 		return Turn[E]{}, false, err
 	}
 	turn, err := t.rules.UnmarshalTurn(doc.Body)
-	return turn, err == nil, err
+	if err == nil && (turn.Actor != in.Actor || turn.ID != in.ID) { // it may hold what this actor must not know
+		err = &CorruptError{What: "answer to a request", Err: errors.New("it is another one's")}
+	}
+	if err != nil {
+		return Turn[E]{}, false, err
+	}
+	return turn, true, nil
 }
 
-// lostRace reports whether somebody else has stepped the game since it was loaded.
+// lostRace reports whether somebody else has stepped the game since it was loaded. What is uncertain is none, whatever
+// its cause: to step anew could do the command twice.
 func lostRace(err error) bool {
+	if uncertain(err) {
+		return false
+	}
 	_, conflict := errors.AsType[ledger.ErrConflict](err)
 	_, sealed := errors.AsType[ledger.ErrSealed](err)
 	return conflict || sealed

@@ -3,6 +3,7 @@ package glasshouse_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -625,4 +626,77 @@ func TestTableIsSafeForConcurrentUse(t *testing.T) {
 	require.Equal(t, toy.Finished, w.open(t, "toy:g").State().Status())
 	require.EqualValues(t, 300, w.balance(t, "user:ana")+w.balance(t, "user:bob"))
 	require.Len(t, w.entries(t), 5)
+}
+
+// TestUncertainIsNoLostRaceWhateverItsCause: an error that the outcome is unknown may wrap a conflict; to step anew on
+// it could do the command twice.
+func TestUncertainIsNoLostRaceWhateverItsCause(t *testing.T) {
+	w, store, tb := opened(t)
+	store.after = times(forever, ledger.ErrUncertain{ID: "?", Err: ledger.ErrConflict{Doc: "toy:g", Want: 1, Have: 2}})
+	_, err := tb.Do(t.Context(), input("ana", ""), toy.Join{})
+	requireUncertain(t, err)
+	store.after = nil
+	require.EqualValues(t, 2, w.do(t, tb, "ana", "", toy.Join{}).Rev)
+	require.Len(t, w.entries(t), 2)
+}
+
+// TestContextEndsWaitingForTheCommandBefore: a commit that hangs must not hang those who came later and gave up.
+func TestContextEndsWaitingForTheCommandBefore(t *testing.T) {
+	w, store, tb := opened(t)
+	hangs, release := make(chan struct{}), make(chan struct{})
+	store.before = func() error { close(hangs); <-release; return nil }
+	first := make(chan error, 1)
+	go func() {
+		_, err := tb.Do(t.Context(), input("ana", ""), toy.Join{})
+		first <- err
+	}()
+	<-hangs
+	ctx, cancel := context.WithCancel(t.Context())
+	second := make(chan error, 1)
+	go func() {
+		_, err := tb.Do(ctx, input("bob", ""), toy.Join{})
+		second <- err
+	}()
+	cancel()
+	select {
+	case err := <-second:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(5 * time.Second):
+		t.Error("bob waits although he has given up")
+	}
+	close(release)
+	require.NoError(t, <-first)
+	store.before = nil
+	require.EqualValues(t, 3, w.do(t, tb, "bob", "", toy.Join{}).Rev)
+}
+
+// TestAnotherOnesAnswerIsCorrupt: a document that holds somebody else's turn must not be told to this actor.
+func TestAnotherOnesAnswerIsCorrupt(t *testing.T) {
+	w, _, tb := opened(t)
+	w.do(t, tb, "ana", "r1", toy.Join{})
+	doc, err := w.money.Doc(t.Context(), "req:toy:g:ana:r1")
+	require.NoError(t, err)
+	for _, key := range []ledger.DocKey{"req:toy:g:bob:r1", "req:toy:g:ana:r2"} {
+		_, err = w.money.Do(t.Context(), ledger.Tx{ID: "forged/" + string(key), Docs: []ledger.DocWrite{{Key: key, Body: doc.Body}}})
+		require.NoError(t, err)
+	}
+	for actor, id := range map[string]string{"bob": "r1", "ana": "r2"} {
+		_, err = tb.Do(t.Context(), input(actor, id), toy.Join{})
+		_, ok := errors.AsType[*glasshouse.CorruptError](err)
+		require.True(t, ok, "%s %s: %v", actor, id, err)
+	}
+}
+
+// TestATableInALogDealsOutNothing: fmt looks into unexported fields and calls no method there.
+func TestATableInALogDealsOutNothing(t *testing.T) {
+	w, store, tb := opened(t)
+	store.before = times(forever, errLost)
+	_, err := tb.Do(t.Context(), input("ana", ""), toy.Join{})
+	requireUncertain(t, err)
+	doc, err := w.money.Doc(t.Context(), "toy:g")
+	require.NoError(t, err)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		require.Equal(t, "{table toy:g rev:1}", fmt.Sprintf(verb, tb), verb)
+		require.NotContains(t, fmt.Sprintf(verb, tb), string(doc.Body))
+	}
 }
