@@ -250,6 +250,9 @@ func lostRace(err error) bool {
 
 // Tick steps, as System, everything that is due at now: the expiry of the clocks that have run out. It returns the
 // turns that it has committed, also beside an error. What another process has stepped first is no error.
+//
+// It judges by the state that this Table has seen last, which Do brings up to date and Tick only when something is due:
+// of a clock that another process has set since, a Table knows nothing. Open the table anew to look.
 func (t *Table[S, C, E, V]) Tick(ctx context.Context, now time.Time) ([]Turn[E], error) {
 	var turns []Turn[E]
 	for {

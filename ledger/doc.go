@@ -1,6 +1,25 @@
 // Package ledger commits money, game documents and counters in one atomic
 // unit.
 //
+//	l := ledger.New(ledger.NewMemory(), time.Now)
+//	game := ledger.DocKey("battle:9")
+//	_, err := l.Do(ctx, ledger.Tx{ // money enters from "world", which may owe any amount
+//		ID:   "deposit/1",
+//		Post: []ledger.Posting{{From: "world", To: "user:7", Asset: "BRL/2", Amount: 500}},
+//	})
+//	…
+//	_, err = l.Do(ctx, ledger.Tx{ // the state and the entry fee, together or not at all
+//		ID:   "battle/9/join/7",
+//		Docs: []ledger.DocWrite{{Key: game, Status: "in_play", Body: snapshot}},
+//		Post: []ledger.Posting{{From: "user:7", To: game.Escrow(), Asset: "BRL/2", Amount: 500}},
+//	})
+//	if short, ok := errors.AsType[ledger.ErrFunds](err); ok {
+//		… // short.Have of short.Need; nothing has changed
+//	}
+//
+// The caller chooses Tx.ID, from what is done and not from a clock or a random
+// number: a retry must find the id of the first try.
+//
 // # One Tx, all or nothing, once
 //
 // A [Tx] names everything one step of a game changes: postings between
@@ -38,6 +57,16 @@
 // Expiry of a hold is never lazy: the amount stays held until a Tx voids it,
 // so balances depend on the journal and not on the time they are read.
 //
+// # Errors
+//
+// Every error of a rule is a value type of this package: find it with
+// errors.AsType or errors.As. Each has a Code, lower_snake and unique. All but
+// ErrUncertain mean that nothing changed. What else a store returns (a closed
+// database, a cancelled context) has no Code and means nothing changed, too.
+//
+// Ask for ErrUncertain before all others: the cause that it wraps may be one of
+// them, or context.Canceled, and speaks of one attempt only.
+//
 // # Proof
 //
 // Every accepted Tx is an [Entry] of a hash-chained journal. [Replay] rebuilds
@@ -51,5 +80,7 @@
 // Ledger clones what it is given and what it returns: callers may reuse and
 // change both. What a View returns belongs to its store and is read-only; what
 // a [Store] may keep of a [Change] is said there. Bodies and memos are as
-// secret as the game they describe: no error text and no %v prints them.
+// secret as the game they describe: no error text and no %v of a value of this
+// package prints them. In an unexported field of a struct of yours fmt calls no
+// method and prints all: give such a struct a Format of its own.
 package ledger

@@ -2,11 +2,6 @@ package ledger
 
 import "fmt"
 
-// Every error of a rule is one of the value types below: find it with
-// errors.AsType or errors.As. Each has a Code, lower_snake and unique. All but
-// ErrUncertain mean that nothing changed. What else a store returns (a closed
-// database, a cancelled context) has no Code and means nothing changed, too.
-
 // ErrInvalid is a malformed Tx or argument: a bug of the caller; sending it
 // again is useless. Field is the path of the part at fault, "post[2].amount".
 // Code "invalid".
@@ -74,7 +69,9 @@ type ErrClosed struct{ Key Key }
 type ErrBusy struct{ Err error }
 
 // ErrUncertain: the Tx may or may not be committed (the reply was lost). Send
-// the same Tx, with the same id, again. Err is the cause. Code "uncertain".
+// the same Tx, with the same id, again. Err is the cause of one attempt: look
+// for ErrUncertain itself first, what it wraps does not mean that nothing
+// changed. Code "uncertain".
 type ErrUncertain struct {
 	ID  string
 	Err error

@@ -173,9 +173,9 @@ func (l *Ledger) Journal(ctx context.Context, q JournalQuery) ([]Entry, error) {
 	return l.s.Journal(ctx, q)
 }
 
-// Stuck lists the documents that have been in status for longer than
-// olderThan and are not sealed: games whose host died, payouts sent and never
-// confirmed.
+// Stuck lists the documents in status that nobody has written for longer than
+// olderThan and that are not sealed: games whose host died, payouts sent and
+// never confirmed.
 func (l *Ledger) Stuck(ctx context.Context, status string, olderThan time.Duration) iter.Seq2[DocRow, error] {
 	return func(yield func(DocRow, error) bool) {
 		q := DocQuery{Status: status, OlderThan: l.now().Add(-olderThan).UnixNano()}

@@ -12,7 +12,8 @@ import (
 )
 
 // Memory is the reference [Store]: everything in maps under one mutex, the
-// hash chain computed at once. It keeps the journal for ever.
+// hash chain computed at once. It is for tests and simulations: what it holds
+// is lost with the process, and until then its journal only grows.
 type Memory struct {
 	mu sync.Mutex
 	t  tables
