@@ -209,6 +209,9 @@ func requestKey(key ledger.DocKey, actor, id string) ledger.DocKey {
 // maxDocKey is the largest key that the ledger takes.
 const maxDocKey = 128
 
+// maxMillis is the end of the year 9999: what dates in JSON, JavaScript and SQL hold.
+const maxMillis = 253_402_300_799_999
+
 // InputError refuses an Input, whatever the command. Its codes are the same in every engine.
 type InputError string
 
@@ -217,7 +220,7 @@ const (
 	ErrNoActor      InputError = "no_actor"       // Actor is empty
 	ErrBadActor     InputError = "bad_actor"      // Actor is not 1 to MaxActor bytes of [A-Za-z0-9._/#@-], nor System
 	ErrBadRequestID InputError = "bad_request_id" // ID is longer than MaxID or holds other bytes than [A-Za-z0-9._/#@-]
-	ErrNoTime       InputError = "no_time"        // At is the zero time, or before 1970
+	ErrNoTime       InputError = "no_time"        // At is the zero time, or not from 1970 to 9999
 )
 
 // Error is the code in words.
@@ -235,7 +238,7 @@ func (in Input) Check() error {
 		return ErrBadActor
 	case in.ID != "" && (len(in.ID) > MaxID || !plain(in.ID)):
 		return ErrBadRequestID
-	case in.At.UnixMilli() < 0:
+	case in.At.UnixMilli() < 0 || in.At.UnixMilli() > maxMillis:
 		return ErrNoTime
 	}
 	return nil

@@ -42,6 +42,7 @@ func TestInputCheckNamesWhatIsWrong(t *testing.T) {
 		{"id too long", func(in *glasshouse.Input) { in.ID = strings.Repeat("1", glasshouse.MaxID+1) }, glasshouse.ErrBadRequestID},
 		{"id with a colon", func(in *glasshouse.Input) { in.ID = "a:b" }, glasshouse.ErrBadRequestID},
 		{"no time", func(in *glasshouse.Input) { in.At = time.Time{} }, glasshouse.ErrNoTime},
+		{"after 9999", func(in *glasshouse.Input) { in.At = time.UnixMilli(253_402_300_800_000) }, glasshouse.ErrNoTime},
 		{"before 1970", func(in *glasshouse.Input) { in.At = time.UnixMilli(-1) }, glasshouse.ErrNoTime},
 		{"the first instant", func(in *glasshouse.Input) { in.At = time.UnixMilli(0) }, nil},
 	} {

@@ -36,9 +36,9 @@ func (res *Result) journal(in *bufio.Reader) error {
 	rep := &res.Report
 	rep.Unproven("that no entries were cut off at the end: compare their number and the head with figures published elsewhere")
 	rep.Unproven("that the times are true, and that money of world accounts really came in or went out")
-	rep.Unproven("that the steps of a game follow its rules: verify the game's own record")
 
-	state, err := ledger.Replay(entries(in))
+	var played games
+	state, err := ledger.Replay(played.watch(entries(in)))
 	if e, ok := errors.AsType[lineError](err); ok {
 		rep.Add(findingEntries, false, e.Error(), "one entry a line, as the ledger writes it")
 		rep.Unproven("anything about the lines after line %d, and the books: the journal cannot be read to its end", e.line)
@@ -55,6 +55,7 @@ func (res *Result) journal(in *bufio.Reader) error {
 	rep.Add(findingEntries, true, fmt.Sprintf("%d lines", state.Seq), "")
 	rep.Add(findingChain, true, fmt.Sprintf("%d entries, head %x", state.Seq, state.Head), "")
 	res.books(state)
+	played.report(rep)
 	return nil
 }
 
