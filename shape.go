@@ -169,8 +169,10 @@ func (r Rules[S, C, E, V]) UnmarshalTurn(data []byte) (Turn[E], error) {
 }
 
 // Commit is the part of Tx that is the same in every engine: the game's document at version Rev, sealed when it is
-// done; with the first step the sealed document key#config; the claim of the client's request id; the turn as memo;
-// and the id key/rev/hash, by which a step that was retried is known again. The engine adds its postings.
+// done; with the first step the sealed document key#config; the claim of the client's request id, req:key:actor:id (or
+// req: and the SHA-256 of that in hex, where it is longer than 128 bytes); the turn as memo; and the id key/rev/hash, by
+// which a step that was retried is known again: hash is the first 16 hex digits of the memo's SHA-256. The engine adds
+// its postings.
 // A turn that cannot be written is a mistake of the program and panics.
 func (r Rules[S, C, E, V]) Commit(key ledger.DocKey, s S, t Turn[E], config []byte) ledger.Tx {
 	m, err := r.MarshalTurn(t)
