@@ -243,19 +243,31 @@ func (v *verifier) commitment() {
 	}
 	v.report.Check(fair.FindingCommitment, created.Commitment.String(), c.String())
 	v.report.Check(findingConfig, created.ConfigHash.String(), v.state.setup.hash.String())
-	v.report.Check(fair.FindingTable, fmt.Sprint(created.Tables), fmt.Sprint(v.state.setup.hashes))
-	early := ""
-	for i, t := range v.turns {
-		for n, ev := range t.Events {
+	v.tables(created.Tables)
+	// Everything after the first event is after the commitment; a record that begins otherwise has an early contribution.
+	contributions, first := 0, v.turns[0].Events[0].Kind()
+	for _, t := range v.turns {
+		for _, ev := range t.Events {
 			switch ev.(type) {
 			case Joined, SeedSet:
-				if i == 0 && n == 0 && early == "" {
-					early = fmt.Sprintf("turn %d: %s", t.Rev, ev.Kind())
-				}
+				contributions++
 			}
 		}
 	}
-	v.report.Check(fair.FindingContributionOrder, early, "")
+	v.report.Add(fair.FindingContributionOrder, first == created.Kind(),
+		fmt.Sprintf("%d contributions, first of all %s", contributions, first), created.Kind()+" first")
+}
+
+// tables compares the table hashes one by one.
+func (v *verifier) tables(got []fair.Digest) {
+	want := v.state.setup.hashes
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			v.report.Add(fair.FindingTable, false, fmt.Sprintf("round %d: %s", i+1, got[i]), want[i].String())
+			return
+		}
+	}
+	v.report.Check(fair.FindingTable, fmt.Sprintf("%d tables", len(got)), fmt.Sprintf("%d tables", len(want)))
 }
 
 // replay decides every turn anew.
