@@ -165,17 +165,14 @@ func (s *State) checkRolls() error {
 
 // checkRoll refuses what cannot be the i-th roll of the battle.
 func (s *State) checkRoll(r Rolled, i int) error {
-	n := len(s.d.Seats)
-	if r.Round != i/n+1 || r.Seat != i%n || r.Round > len(s.setup.cfg.Cases) || r.Path != s.rollPath(r.Round, r.Seat) {
-		return fmt.Errorf("round %d seat %d: out of place", r.Round, r.Seat)
-	}
-	if r.Roll < 1 || r.Roll > MaxRoll {
+	switch {
+	case i >= len(s.d.Seats)*len(s.setup.cfg.Cases):
+		return errors.New("one too many")
+	case r.Roll < 1 || r.Roll > MaxRoll:
 		return fmt.Errorf("roll: %d, want 1 to %d", r.Roll, MaxRoll)
-	}
-	if row, flip := s.setup.item(r.Round, r.Roll); row != r.Row || flip != r.Flip {
-		return fmt.Errorf("row: %d does not cover roll %d, or flips differently", r.Row, r.Roll)
-	}
-	if (r.Legacy != nil) != s.setup.cfg.Compat.Legacy52 {
+	case r != s.rolled(i, r.Roll, r.Legacy):
+		return fmt.Errorf("round %d seat %d: out of place, or another item than the roll's", r.Round, r.Seat)
+	case (r.Legacy != nil) != s.setup.cfg.Compat.Legacy52:
 		return errors.New("legacy: another scheme's roll")
 	}
 	return nil

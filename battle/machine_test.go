@@ -879,19 +879,23 @@ func TestRestoreRefusesWhatSnapshotDidNotWrite(t *testing.T) {
 		return strings.Replace(snap, old, new, 1)
 	}
 	for place, bytes := range map[string]string{
-		"end of data":                      "",
-		"format: 2":                        replace(`"format":1`, `"format":2`),
-		"another config's snapshot":        string(started(t, testConfig(func(c *Config) { c.Expiry = 1000 })).s.Snapshot()),
-		"rev: ":                            replace(fmt.Sprintf(`"rev":%d`, running.s.Rev()), `"rev":0`),
-		"phase: ":                          replace(`"round":1`, `"round":2`),
-		"life: resolved":                   replace(`"status":"in_progress"`, `"status":"waiting"`),
-		"seats[1]: another contribution":   replace(`{"user":"bob"`, `{"user":"cid"`),
-		"seats[1]: not a player's name":    replace(`{"user":"bob"`, `{"user":"ana"`),
-		"seats: 1, want 2":                 replace(`"seats":[`+snap[strings.Index(snap, `{"user":"ana"`):strings.Index(snap, `{"user":"bob"`)], `"seats":[`),
-		"clocks: not those":                replace(`"phase/1/spinning"`, `"phase/2/spinning"`),
-		"unknown field":                    replace(`"format":1`, `"format":1,"x":1`),
-		"written differently":              snap + " ",
-		"rolls[0]: round 1 seat 1: out of": replace(`"seat":0`, `"seat":1`),
+		"end of data":                     "",
+		"format: 2":                       replace(`"format":1`, `"format":2`),
+		"another config's snapshot":       string(started(t, testConfig(func(c *Config) { c.Expiry = 1000 })).s.Snapshot()),
+		"rev: ":                           replace(fmt.Sprintf(`"rev":%d`, running.s.Rev()), `"rev":0`),
+		"phase: ":                         replace(`"round":1`, `"round":2`),
+		"life: resolved":                  replace(`"status":"in_progress"`, `"status":"waiting"`),
+		"seats[1]: another contribution":  replace(`{"user":"bob"`, `{"user":"cid"`),
+		"seats[1]: not a player's name":   replace(`{"user":"bob"`, `{"user":"ana"`),
+		"seats: 1, want 2":                replace(`"seats":[`+snap[strings.Index(snap, `{"user":"ana"`):strings.Index(snap, `{"user":"bob"`)], `"seats":[`),
+		"clocks: not those":               replace(`"phase/1/spinning"`, `"phase/2/spinning"`),
+		"unknown field":                   replace(`"format":1`, `"format":1,"x":1`),
+		"written differently":             snap + " ",
+		"rolls[0]: 0, want 1 to 10000000": replace(`"rolls":[`, `"rolls":[0,`),
+		"rolls[0]: 10000001, want":        replace(`"rolls":[`, `"rolls":[10000001,`),
+		"phase: 3 rolls":                  replace(`"rolls":[`, `"rolls":[7,`),
+		"rolls: 6 of 2 seats":             replace(`"rolls":[`, `"rolls":[7,7,7,7,`),
+		"legacy_rows: 1 for 2 rolls":      snap[:len(snap)-1] + `,"legacy_rows":[{"server_seed":"","server_seed_hash":"` + strings.Repeat("0", 64) + `","client_seed":"","nonce":"0"}]}`,
 	} {
 		_, err := Restore(running.cfg, []byte(bytes))
 		var corrupt *glasshouse.CorruptError

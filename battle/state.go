@@ -54,7 +54,7 @@ type data struct {
 	Bots       int          `json:"bots,omitempty"`
 	Nonces     *NoncesSet   `json:"nonces,omitempty"`  // of the round to come
 	Secrets    *LegacyDrawn `json:"secrets,omitempty"` // of the round to come
-	Rolls      []Rolled     `json:"rolls,omitempty"`   // round by round, in seat order
+	Rolls      []Rolled     `json:"-"`                 // round by round, in seat order; see snapshot
 	Settlement *Settlement  `json:"settlement,omitempty"`
 	Cancelled  *Cancelled   `json:"cancelled,omitempty"`
 	Revealed   RevealedSeed `json:"revealed,omitempty"`
@@ -161,15 +161,26 @@ func (s *State) deadline() int64 {
 	return 0
 }
 
+// snapshot is a State as it is stored. Of the rolls it holds the numbers, from which all the rest follows, and the rows
+// of scheme legacy/52.
 type snapshot struct {
 	Format     int         `json:"format"`
 	ConfigHash fair.Digest `json:"config_hash"`
 	data
+	Rolls []uint64    `json:"rolls,omitempty"`
+	Rows  []LegacyRow `json:"legacy_rows,omitempty"`
 }
 
 // Snapshot is the state as it is stored: never send it, it holds the secrets.
 func (s *State) Snapshot() []byte {
-	b, err := wire.Marshal(snapshot{Format: snapshotFormat, ConfigHash: s.setup.hash, data: s.d})
+	out := snapshot{Format: snapshotFormat, ConfigHash: s.setup.hash, data: s.d, Rolls: make([]uint64, len(s.d.Rolls))}
+	for i, r := range s.d.Rolls {
+		out.Rolls[i] = r.Roll
+		if r.Legacy != nil {
+			out.Rows = append(out.Rows, *r.Legacy)
+		}
+	}
+	b, err := wire.Marshal(out)
 	if err != nil {
 		panic("battle: snapshot: " + err.Error()) // plain data of our own
 	}
@@ -202,6 +213,9 @@ func restore(st *setup, snap []byte) (*State, error) {
 		return nil, errors.New("config_hash: another config's snapshot")
 	}
 	s := &State{setup: st, d: in.data}
+	if err := s.addRolls(in); err != nil {
+		return nil, err
+	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -209,6 +223,27 @@ func restore(st *setup, snap []byte) (*State, error) {
 		return nil, errors.New("written differently than this program does")
 	}
 	return s, nil
+}
+
+// addRolls makes the rolls of a snapshot again.
+func (s *State) addRolls(in snapshot) error {
+	switch {
+	case len(s.d.Seats) == 0 || len(in.Rolls) > len(s.d.Seats)*len(s.setup.cfg.Cases):
+		return fmt.Errorf("rolls: %d of %d seats", len(in.Rolls), len(s.d.Seats))
+	case len(in.Rows) != 0 && len(in.Rows) != len(in.Rolls):
+		return fmt.Errorf("legacy_rows: %d for %d rolls", len(in.Rows), len(in.Rolls))
+	}
+	for i, roll := range in.Rolls {
+		if roll < 1 || roll > MaxRoll {
+			return fmt.Errorf("rolls[%d]: %d, want 1 to %d", i, roll, MaxRoll)
+		}
+		var row *LegacyRow
+		if len(in.Rows) > 0 {
+			row = &in.Rows[i]
+		}
+		s.d.Rolls = append(s.d.Rolls, s.rolled(i, roll, row))
+	}
+	return nil
 }
 
 // clone copies what on may change; the slices of finished things are shared.

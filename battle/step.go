@@ -435,8 +435,8 @@ func (st *step) expire(cmd Expire) error {
 func (st *step) goOn() error {
 	switch {
 	case st.d.Phase == PhaseRoundStarting:
-		for at := range st.d.Seats {
-			st.emit(st.roll(st.d.Round, at))
+		for range st.d.Seats {
+			st.emit(st.roll())
 		}
 	case st.d.Phase == PhaseRoundComplete && st.d.Round == len(st.setup.cfg.Cases):
 		settlement, err := st.settle()
@@ -451,32 +451,39 @@ func (st *step) goOn() error {
 	return nil
 }
 
-// rollPath names the draw of a roll.
-func (s *State) rollPath(round, seat int) Path {
-	label := rollLabel
+// roll draws the next player's item.
+func (s *State) roll() Rolled {
+	i := len(s.d.Rolls)
+	if !s.setup.cfg.Compat.Legacy52 {
+		path := s.rollPath(i)
+		stream := s.d.Life.Root().Stream(path.Label, path.I, path.J)
+		return s.rolled(i, stream.Roll(MaxRoll), nil)
+	}
+	seat := i % len(s.d.Seats)
+	secret := s.d.Secrets.Seeds[seat]
+	server := secret.Server.Hex()
+	row := &LegacyRow{server, legacy.Commit52(server), secret.Client, s.d.Nonces.Values[seat]}
+	roll, err := legacy.Roll52(server, secret.Client, row.Nonce, MaxRoll)
+	if err != nil {
+		panic("battle: " + err.Error()) // MaxRoll is in its range
+	}
+	return s.rolled(i, roll, row)
+}
+
+// rollPath names the draw of the i-th roll.
+func (s *State) rollPath(i int) Path {
+	label, n := rollLabel, len(s.d.Seats)
 	if s.setup.cfg.Compat.Legacy52 {
 		label = legacyLabel
 	}
-	return Path{label, uint64(round), uint64(seat)}
+	return Path{label, uint64(i/n + 1), uint64(i % n)}
 }
 
-// roll draws one player's item.
-func (s *State) roll(round, seat int) Rolled {
-	r := Rolled{Path: s.rollPath(round, seat), Round: round, Seat: seat}
-	if s.setup.cfg.Compat.Legacy52 {
-		secret := s.d.Secrets.Seeds[seat]
-		server := secret.Server.Hex()
-		r.Legacy = &LegacyRow{server, legacy.Commit52(server), secret.Client, s.d.Nonces.Values[seat]}
-		roll, err := legacy.Roll52(server, secret.Client, r.Legacy.Nonce, MaxRoll)
-		if err != nil {
-			panic("battle: " + err.Error()) // MaxRoll is in its range
-		}
-		r.Roll = roll
-	} else {
-		stream := s.d.Life.Root().Stream(rollLabel, r.Path.I, r.Path.J)
-		r.Roll = stream.Roll(MaxRoll)
-	}
-	r.Row, r.Flip = s.setup.item(round, r.Roll)
+// rolled is the i-th roll of the battle: everything that is told of it follows from the number that came.
+func (s *State) rolled(i int, roll uint64, row *LegacyRow) Rolled {
+	n := len(s.d.Seats)
+	r := Rolled{Path: s.rollPath(i), Round: i/n + 1, Seat: i % n, Roll: roll, Legacy: row}
+	r.Row, r.Flip = s.setup.item(r.Round, roll)
 	return r
 }
 
