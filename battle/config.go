@@ -324,7 +324,7 @@ func (c Config) checkTimes() error {
 }
 
 // maxSeconds keeps instants inside what milliseconds and JSON numbers hold (year 9999).
-const maxSeconds = 253_402_300_799
+const maxSeconds int64 = 253_402_300_799
 
 func (c Config) checkCatalogue() error {
 	if len(c.Catalogue) > MaxItems {

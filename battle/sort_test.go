@@ -27,8 +27,8 @@ func TestSortWords(t *testing.T) {
 // Both ways of sorting, at the border between them.
 func TestSortWordsByWidth(t *testing.T) {
 	for bit := range 50 {
-		words := []uint64{1<<bit<<dropBits | 0, 1, 1<<bit<<dropBits | 2, 3}
+		words := []uint64{1 << bit << dropBits, 1, 1<<bit<<dropBits | 2, 3}
 		sortWords(words, make([]uint64, 4), dropBits)
-		require.Equal(t, []uint64{1, 3, 1<<bit<<dropBits | 0, 1<<bit<<dropBits | 2}, words, "bit %d", bit)
+		require.Equal(t, []uint64{1, 3, 1 << bit << dropBits, 1<<bit<<dropBits | 2}, words, "bit %d", bit)
 	}
 }

@@ -100,17 +100,20 @@ func TestExtraRolls(t *testing.T) {
 		rolls  []TieRoll
 	}{
 		{
-			"the highest wins", false, []int64{8, 3, 8, 8},
+			"the highest wins", false,
+			[]int64{8, 3, 8, 8},
 			rolls(map[int]uint64{1: 5, 3: 10_000_000, 4: 1}), 3,
 			[]TieRoll{{0, 1, 5}, {0, 3, 10_000_000}, {0, 4, 1}},
 		},
 		{
-			"with lowest the lowest", true, []int64{8, 9, 8, 8},
+			"with lowest the lowest", true,
+			[]int64{8, 9, 8, 8},
 			rolls(map[int]uint64{1: 5, 3: 10_000_000, 4: 1}), 4,
 			[]TieRoll{{0, 1, 5}, {0, 3, 10_000_000}, {0, 4, 1}},
 		},
 		{
-			"only those still level roll again", false, []int64{8, 3, 8, 8},
+			"only those still level roll again", false,
+			[]int64{8, 3, 8, 8},
 			rolls(map[int]uint64{1: 6, 3: 2, 4: 6}, map[int]uint64{1: 9, 4: 9}, map[int]uint64{1: 3, 4: 4}), 4,
 			[]TieRoll{{0, 1, 6}, {0, 3, 2}, {0, 4, 6}, {1, 1, 9}, {1, 4, 9}, {2, 1, 3}, {2, 4, 4}},
 		},

@@ -78,11 +78,13 @@ func TestUnmarshalReads(t *testing.T) {
 	require.NoError(t, Unmarshal([]byte(`{"list":null}`), &v))
 }
 
-type shape interface{ Kind() string }
-type dot struct{}
-type line struct {
-	Len int `json:"len"`
-}
+type (
+	shape interface{ Kind() string }
+	dot   struct{}
+	line  struct {
+		Len int `json:"len"`
+	}
+)
 
 func (dot) Kind() string  { return "dot" }
 func (line) Kind() string { return "line" }

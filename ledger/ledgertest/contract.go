@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -220,7 +221,7 @@ func ownership(tb testing.TB, open func(testing.TB) ledger.Store) {
 		d.Doc.Body[0] = 'Z'
 	}
 	_, err = l.Do(ctx, ledger.Tx{ID: "b", Docs: []ledger.DocWrite{{Key: "d", IfVersion: 1}}})
-	e, ok := err.(ledger.ErrSealed)
+	e, ok := errors.AsType[ledger.ErrSealed](err)
 	require.True(tb, ok)
 	require.Equal(tb, "body", string(e.Doc.Doc.Body))
 	e.Doc.Doc.Body[0] = 'W'
