@@ -13,7 +13,7 @@ import (
 // check refuses a state that no step leads to. Whatever passes can be stepped and shown without a panic; that the rolls
 // and the settlement are the right ones is Verify's to prove.
 func (s *State) check() error {
-	for _, check := range []func() error{s.checkLife, s.checkSeats, s.checkPlace, s.checkClocks, s.checkRolls, s.checkEnd} {
+	for _, check := range []func() error{s.checkLife, s.checkSeats, s.checkPlace, s.checkClock, s.checkRolls, s.checkEnd} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -123,21 +123,21 @@ func (s *State) checkPlace() error {
 	return nil
 }
 
-// checkClocks holds the one clock that may run against the phase, and what Legacy52 waits with.
-func (s *State) checkClocks() error {
+// checkClock holds the one clock that may run against the phase, and what Legacy52 waits with.
+func (s *State) checkClock() error {
 	d, n := &s.d, len(s.d.Seats)
 	legacy := s.setup.cfg.Compat.Legacy52 && d.Phase == PhaseRoundStarting
-	var want []string
+	want := ""
 	switch {
 	case d.Status == StatusWaiting:
-		want = []string{expiryKey}
+		want = expiryKey
 	case d.Phase == PhaseAwaitingBeacon:
-		want = []string{beaconKey}
+		want = beaconKey
 	case d.Status == StatusInProgress && (!legacy || d.Nonces != nil):
-		want = []string{s.phaseKey()}
+		want = s.phaseKey()
 	}
-	if len(d.Clocks) != len(want) || len(want) == 1 && d.Clocks[0].Key != want[0] {
-		return errors.New("clocks: not those of this phase")
+	if d.Clock.Key != want || want == "" && d.Clock.At != 0 {
+		return errors.New("clock: not that of this phase")
 	}
 	switch {
 	case d.Nonces == nil && d.Secrets == nil:

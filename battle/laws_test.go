@@ -24,7 +24,7 @@ func lawsGame() machinetest.Game[*State, Command, Event, View] {
 		Start:     startOfLaws,
 		Actors:    func(*State) []string { return []string{system, "ana", "bob", "cid", "dan", "eva", "poor"} },
 		Next:      nextOfLaws,
-		Viewers:   func(*State) []string { return []string{"", "ana", "bob", "stranger"} },
+		Viewers:   func(*State) []string { return []string{"", "ana", "bob"} },
 		Plain:     plainOfLaws,
 		Secrets:   secretsOf,
 		Swap:      swapSecrets,

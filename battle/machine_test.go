@@ -888,7 +888,7 @@ func TestRestoreRefusesWhatSnapshotDidNotWrite(t *testing.T) {
 		"seats[1]: another contribution":  replace(`{"user":"bob"`, `{"user":"cid"`),
 		"seats[1]: not a player's name":   replace(`{"user":"bob"`, `{"user":"ana"`),
 		"seats: 1, want 2":                replace(`"seats":[`+snap[strings.Index(snap, `{"user":"ana"`):strings.Index(snap, `{"user":"bob"`)], `"seats":[`),
-		"clocks: not those":               replace(`"phase/1/spinning"`, `"phase/2/spinning"`),
+		"clock: not that":                 replace(`"phase/1/spinning"`, `"phase/2/spinning"`),
 		"unknown field":                   replace(`"format":1`, `"format":1,"x":1`),
 		"written differently":             snap + " ",
 		"rolls[0]: 0, want 1 to 10000000": replace(`"rolls":[`, `"rolls":[0,`),

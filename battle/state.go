@@ -47,7 +47,7 @@ type data struct {
 	CreatedAt  int64        `json:"created_at,omitempty"`
 	StartedAt  int64        `json:"started_at,omitempty"`
 	EndedAt    int64        `json:"ended_at,omitempty"`
-	Clocks     []clock      `json:"clocks,omitempty"`
+	Clock      clock        `json:"clock,omitzero"`
 	Life       *fair.Life   `json:"life,omitempty"` // the server seed's; never changed in place
 	Code       JoinCode     `json:"code,omitempty"`
 	Seats      []seat       `json:"seats"`
@@ -68,7 +68,7 @@ type seat struct {
 	JoinedAt   int64  `json:"joined_at,omitempty"` // ms
 }
 
-// clock fires at At, in ms.
+// clock fires at At, in ms. At most one is running at any time; without a Key, none is.
 type clock struct {
 	Key string `json:"key"`
 	At  int64  `json:"at"`
@@ -133,32 +133,17 @@ func (s *State) Status() Status { return s.d.Status }
 // Config is the battle's config with its defaults filled in. It is the caller's to change.
 func (s *State) Config() Config { return s.setup.cfg.Clone() }
 
-// Deadline is the earliest running clock, ties by key.
+// Deadline is the running clock: until the battle expires, the beacon is missed, or the phase ends.
 func (s *State) Deadline() glasshouse.Deadline {
-	var first *clock
-	for i := range s.d.Clocks {
-		c := &s.d.Clocks[i]
-		if first == nil || c.At < first.At || c.At == first.At && c.Key < first.Key {
-			first = c
-		}
-	}
-	if first == nil {
+	if s.d.Clock.Key == "" {
 		return glasshouse.Deadline{}
 	}
-	return glasshouse.Deadline{Key: first.Key, At: time.UnixMilli(first.At).UTC()}
+	return glasshouse.Deadline{Key: s.d.Clock.Key, At: time.UnixMilli(s.d.Clock.At).UTC()}
 }
 
 // Format keeps the secrets out of a printed State, a copy of it included.
 func (s State) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "battle %s rev %d", s.setup.cfg.ID, s.d.Rev)
-}
-
-// deadline is the earliest running clock in ms, 0 if there is none.
-func (s *State) deadline() int64 {
-	if d := s.Deadline(); d.Key != "" {
-		return d.At.UnixMilli()
-	}
-	return 0
 }
 
 // snapshot is a State as it is stored. Of the rolls it holds the numbers, from which all the rest follows, and the rows
@@ -250,7 +235,6 @@ func (s *State) addRolls(in snapshot) error {
 func (s *State) clone() *State {
 	next := *s
 	next.d.Seats = slices.Clone(s.d.Seats)
-	next.d.Clocks = slices.Clone(s.d.Clocks)
 	next.d.Rolls = slices.Clip(s.d.Rolls) // append copies
 	return &next
 }
@@ -278,15 +262,8 @@ func (s *State) rollsKnown() bool {
 
 // has reports whether the clock of that key is running, and until when.
 func (s *State) has(key string) (at int64, ok bool) {
-	for _, c := range s.d.Clocks {
-		if c.Key == key {
-			return c.At, true
-		}
-	}
-	return 0, false
+	return s.d.Clock.At, key != "" && s.d.Clock.Key == key
 }
-
-func (s *State) setClock(key string, at int64) { s.d.Clocks = append(s.d.Clocks, clock{key, at}) }
 
 // restoreDocuments is Restore from the two documents of a stored battle.
 func restoreDocuments(config, snap []byte) (*State, error) {

@@ -591,7 +591,7 @@ func (s *State) onCreated(ev Created) error {
 		return errors.New("expires_at: not the config's")
 	}
 	s.d.Status, s.d.CreatedAt = StatusWaiting, s.d.At
-	s.setClock(expiryKey, ev.ExpiresAt)
+	s.d.Clock = clock{expiryKey, ev.ExpiresAt}
 	return s.setLife(s.life().Open())
 }
 
@@ -640,7 +640,7 @@ func (s *State) onStarted(ev Started) error {
 	if life.FreezeDigest() != ev.Freeze || target != ev.Target {
 		return errors.New("freeze: not that of these entries")
 	}
-	s.d.Status, s.d.StartedAt, s.d.Clocks = StatusInProgress, s.d.At, nil
+	s.d.Status, s.d.StartedAt, s.d.Clock = StatusInProgress, s.d.At, clock{}
 	if s.setup.cfg.Beacon != nil {
 		return s.setLife(life, nil)
 	}
@@ -659,12 +659,12 @@ func (s *State) onPhase(ev PhaseStarted) error {
 	if next, ok := s.following(); !ok || ev != next {
 		return errors.New("not the phase that follows")
 	}
-	s.d.Phase, s.d.Round, s.d.PhaseAt, s.d.Clocks = ev.Phase, ev.Round, s.d.At, nil
+	s.d.Phase, s.d.Round, s.d.PhaseAt, s.d.Clock = ev.Phase, ev.Round, s.d.At, clock{}
 	switch {
 	case ev.Phase == PhaseAwaitingBeacon:
-		s.setClock(beaconKey, ev.EndsAt)
+		s.d.Clock = clock{beaconKey, ev.EndsAt}
 	case ev.EndsAt > 0:
-		s.setClock(s.phaseKey(), ev.EndsAt)
+		s.d.Clock = clock{s.phaseKey(), ev.EndsAt}
 	}
 	return nil
 }
@@ -678,7 +678,7 @@ func (s *State) onNonces(ev NoncesSet) error {
 		return errors.New("not expected here")
 	}
 	s.d.Nonces = &ev
-	s.setClock(s.phaseKey(), max(s.d.PhaseAt+s.setup.cfg.Timeline.RoundStarting, s.d.At))
+	s.d.Clock = clock{s.phaseKey(), max(s.d.PhaseAt+s.setup.cfg.Timeline.RoundStarting, s.d.At)}
 	return nil
 }
 
@@ -725,7 +725,7 @@ func (s *State) onCancelled(ev Cancelled) error {
 }
 
 func (s *State) finish(status Status) {
-	s.d.Status, s.d.EndedAt, s.d.Clocks, s.d.Phase = status, s.d.At, nil, 0
+	s.d.Status, s.d.EndedAt, s.d.Clock, s.d.Phase = status, s.d.At, clock{}, 0
 }
 
 // Apply replays one turn: the state that Step gave when the turn was made. A turn that does not fit is a

@@ -88,7 +88,7 @@ func (s *State) View(viewer string) View {
 		Payout: cfg.Payout, Ties: cfg.Ties, Asset: cfg.Asset, Creator: cfg.Creator, Private: cfg.Private,
 		Entry: s.setup.entry, You: s.seatOf(viewer),
 		CreatedAt: d.CreatedAt, StartedAt: d.StartedAt, EndedAt: d.EndedAt,
-		Round: d.Round, PhaseAt: d.PhaseAt, PhaseEndsAt: s.deadline(),
+		Round: d.Round, PhaseAt: d.PhaseAt, PhaseEndsAt: d.Clock.At,
 		ConfigHash: s.setup.hash, Tables: append([]fair.Digest(nil), s.setup.hashes...),
 		ServerSeed: d.Revealed, Settlement: cloneSettlement(d.Settlement), Cancelled: clonePtr(d.Cancelled),
 	}
