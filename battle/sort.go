@@ -12,12 +12,12 @@ const (
 // comparisons takes three times as long on battles that are not all the same. Only digits in which the words differ
 // are looked at. spare is as long as words.
 func sortWords(words, spare []uint64, shift int) {
-	any, all := uint64(0), ^uint64(0)
+	some, all := uint64(0), ^uint64(0)
 	for _, w := range words {
-		any |= w
+		some |= w
 		all &= w
 	}
-	differ := (any &^ all) >> shift
+	differ := (some &^ all) >> shift
 	if differ>>(digitBits*maxDigits) != 0 {
 		slices.Sort(words)
 		return
