@@ -110,6 +110,13 @@ type Rules[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	Expire   func(key string) C                        // fires the clock of that key
 	Void     func(reason string) C                     // ends a game that cannot go on, money back
 	Due      func(s S, now time.Time) (cmd C, ok bool) // what System has to step now, if anything
+
+	// Seated reports whether actor takes part, so that he sees each state at once and others see him come and go.
+	// Optional: without it nobody does, which matters only where spectators see the game later.
+	Seated func(s S, actor string) bool
+	// Volatile reports whether a turn may be shown before it is committed, and lost with the process: the ticks of a
+	// race. Such turns are committed with the next one that is not volatile, and at the latest 20 at once. Optional.
+	Volatile func(t Turn[E]) bool
 }
 
 type memo struct {

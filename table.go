@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 
 // attempts bounds how often Table.Do reloads after losing a race, and how often it repeats a commit whose reply was lost.
 const attempts = 8
+
+// maxVolatile is how many steps of Rules.Volatile are at the most committed at once.
+const maxVolatile = 20
 
 // Table is one game over a ledger, synchronous: Do steps it, commits what the step must write, and only then shows the
 // new state. It is safe for concurrent use: commands are serial, readers never wait. Several processes may hold a Table
@@ -25,9 +29,10 @@ type Table[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	key   ledger.DocKey
 	fresh S
 
-	busy   chan struct{} // full while a command runs: a mutex whose waiters can give up
-	unsure *pending[S, C, E]
-	cur    atomic.Pointer[S]
+	busy     chan struct{} // full while a command runs: a mutex whose waiters can give up
+	unsure   *pending[S, C, E]
+	volatile []ledger.Tx // steps that cur has and the ledger has not, see Rules.Volatile
+	cur      atomic.Pointer[S]
 }
 
 // pending is a step on its way into the ledger. Once a reply was lost it stays in Table.unsure until the ledger has
@@ -37,6 +42,7 @@ type pending[S, C, E any] struct {
 	cmd  C
 	next S
 	turn Turn[E]
+	held []ledger.Tx // volatile steps before it
 	tx   ledger.Tx
 }
 
@@ -99,6 +105,30 @@ func (t *Table[S, C, E, V]) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "{table %s rev:%d}", t.key, t.State().Rev())
 }
 
+// enter waits for the command before.
+func (t *Table[S, C, E, V]) enter(ctx context.Context) error {
+	select {
+	case t.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *Table[S, C, E, V]) exit() { <-t.busy }
+
+// Reload takes over what other processes have stepped.
+func (t *Table[S, C, E, V]) Reload(ctx context.Context) error {
+	if err := t.enter(ctx); err != nil {
+		return err
+	}
+	defer t.exit()
+	if t.unsure != nil || len(t.volatile) > 0 {
+		return nil // the next commit will tell
+	}
+	return t.load(ctx)
+}
+
 // State is the newest committed state.
 func (t *Table[S, C, E, V]) State() S { return *t.cur.Load() }
 
@@ -117,12 +147,10 @@ func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], e
 	if err := in.Check(); err != nil {
 		return Turn[E]{}, err
 	}
-	select {
-	case t.busy <- struct{}{}:
-		defer func() { <-t.busy }()
-	case <-ctx.Done():
-		return Turn[E]{}, ctx.Err()
+	if err := t.enter(ctx); err != nil {
+		return Turn[E]{}, err
 	}
+	defer t.exit()
 	if in.Draw == nil {
 		in.Draw = t.draws
 	}
@@ -135,6 +163,10 @@ func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], e
 		if err == nil || n == attempts || !refused && !lostRace(err) {
 			return turn, err
 		}
+		if refused && len(t.volatile) > 0 {
+			return turn, err // nobody else can have stepped on from what only this Table has
+		}
+		t.volatile = nil // another process was faster, and what was held back never happened
 		if err := t.load(ctx); err != nil {
 			return Turn[E]{}, err
 		}
@@ -155,18 +187,61 @@ func (t *Table[S, C, E, V]) try(ctx context.Context, in Input, cmd C) (turn Turn
 	if err != nil {
 		return Turn[E]{}, true, err
 	}
-	turn, err = t.commit(ctx, &pending[S, C, E]{in, cmd, next, turn, next.Tx(t.key, turn)})
+	p := &pending[S, C, E]{in, cmd, next, turn, t.volatile, next.Tx(t.key, turn)}
+	if v := t.rules.Volatile; v != nil && v(turn) && len(t.volatile) < maxVolatile-1 && !t.rules.Done(next) {
+		t.volatile = append(t.volatile, p.tx)
+		t.cur.Store(&next)
+		return turn, false, nil
+	}
+	turn, err = t.commit(ctx, p)
 	return turn, false, err
+}
+
+// write commits the steps that were held back, and then tx. Steps that are there already do no harm: they are known by
+// their ids.
+func (t *Table[S, C, E, V]) write(ctx context.Context, held []ledger.Tx, tx ledger.Tx) (replayed bool, err error) {
+	if len(held) == 0 {
+		receipt, err := t.money.Do(ctx, tx)
+		return receipt.Replayed, err
+	}
+	for _, r := range t.money.DoAll(ctx, append(slices.Clone(held), tx)) {
+		if r.Err != nil {
+			return false, r.Err
+		}
+		replayed = r.Receipt.Replayed
+	}
+	return replayed, nil
+}
+
+// Flush commits the volatile steps that are still held back, see Rules.Volatile.
+func (t *Table[S, C, E, V]) Flush(ctx context.Context) error {
+	if err := t.enter(ctx); err != nil {
+		return err
+	}
+	defer t.exit()
+	n := len(t.volatile)
+	if n == 0 {
+		return nil
+	}
+	_, err := t.write(ctx, t.volatile[:n-1], t.volatile[n-1])
+	switch {
+	case err == nil:
+		t.volatile = nil
+	case lostRace(err):
+		t.volatile = nil
+		return t.load(ctx)
+	}
+	return err
 }
 
 // commit writes the step. Once a reply was lost, only the ledger's own judgement of the same Tx counts as an answer.
 func (t *Table[S, C, E, V]) commit(ctx context.Context, p *pending[S, C, E]) (Turn[E], error) {
 	for n := 1; ; n++ {
-		receipt, err := t.money.Do(ctx, p.tx)
+		replayed, err := t.write(ctx, p.held, p.tx)
 		if err == nil {
-			t.unsure = nil
+			t.unsure, t.volatile = nil, nil
 			t.cur.Store(&p.next)
-			if receipt.Replayed { // the game may be further; if this fails, the next commit will notice
+			if replayed { // the game may be further; if this fails, the next commit will notice
 				_ = t.load(ctx)
 			}
 			return p.turn, nil
@@ -198,6 +273,7 @@ func (t *Table[S, C, E, V]) settle(ctx context.Context, in Input, cmd C) (turn T
 		// Not wrapped: this command is not the uncertain one.
 		return turn, false, ledger.ErrBusy{Err: errors.New("the step before: " + err.Error())}
 	case lostRace(err):
+		t.volatile = nil
 		return turn, false, t.load(ctx)
 	}
 	return turn, false, nil // refused for good: it is as if it had never been

@@ -37,6 +37,7 @@ func Rules() glasshouse.Rules[*State, Command, Event, View] {
 			d := s.Deadline()
 			return Expire{Key: d.Key}, d.Key != "" && !now.Before(d.At)
 		},
+		Seated: func(s *State, actor string) bool { return s.seatOf(actor) >= 0 },
 	}
 }
 
