@@ -1,0 +1,2 @@
+// Package sqlitestore keeps a ledger in one file.
+package sqlitestore

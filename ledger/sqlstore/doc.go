@@ -1,0 +1,2 @@
+// Package sqlstore keeps a ledger in a SQL database.
+package sqlstore
