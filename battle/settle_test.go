@@ -559,3 +559,12 @@ func TestOutcomeAndRecordNames(t *testing.T) {
 	_, err = OutcomeKind(5).MarshalText()
 	require.Error(t, err)
 }
+
+// Unsorted, even the drop that was opened first can be the one that is taken away: 5 of a pile of 35, the share is 30.
+func TestTheFirstDropCanBeTheExcess(t *testing.T) {
+	d := duel(Shared, false, []int64{5, 6}, []int64{30, 20})
+	s, err := Settle(d, Policy{Payout: Pool, Ties: SplitAll, Unsorted: true})
+	require.NoError(t, err)
+	require.Equal(t, []int64{35, 30}, []int64{s.Bundles[0].Distributed, s.Bundles[0].Kept})
+	require.Equal(t, Record{RemovedToPool, 0, 0, 0, -1, 5}, s.Records[3])
+}
