@@ -167,11 +167,8 @@ func (h *Host[S, C, E, V]) Close(ctx context.Context) error {
 	h.mu.Lock()
 	first := !h.closed
 	h.closed = true
-	desks := make([]*desk[S, C, E, V], 0, len(h.desks))
-	for _, d := range h.desks {
-		desks = append(desks, d)
-	}
 	h.mu.Unlock()
+	desks := h.all()
 	var errs []error
 	for _, d := range desks {
 		errs = append(errs, d.close(ctx))
@@ -181,6 +178,18 @@ func (h *Host[S, C, E, V]) Close(ctx context.Context) error {
 	}
 	h.work.Wait()
 	return errors.Join(errs...)
+}
+
+// all is every game that is taken up, by key.
+func (h *Host[S, C, E, V]) all() []*desk[S, C, E, V] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var desks []*desk[S, C, E, V]
+	for _, d := range h.desks { //ordered: sorted below
+		desks = append(desks, d)
+	}
+	slices.SortFunc(desks, func(a, b *desk[S, C, E, V]) int { return strings.Compare(string(a.key), string(b.key)) })
+	return desks
 }
 
 // desk is the game at key, taken up if it was not.
@@ -274,14 +283,7 @@ func (h *Host[S, C, E, V]) poll() {
 			return
 		case <-tick.C:
 		}
-		h.mu.Lock()
-		desks := make([]*desk[S, C, E, V], 0, len(h.desks))
-		for _, d := range h.desks {
-			desks = append(desks, d)
-		}
-		h.mu.Unlock()
-		slices.SortFunc(desks, func(a, b *desk[S, C, E, V]) int { return strings.Compare(string(a.key), string(b.key)) })
-		for _, d := range desks {
+		for _, d := range h.all() {
 			if !h.cfg.Rules.Done(d.table.State()) {
 				h.guard(d.key, func() { h.report(d.key, d.refresh(h.ctx)) })
 			}

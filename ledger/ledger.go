@@ -19,7 +19,7 @@ type Ledger struct {
 func New(s Store, now func() time.Time) *Ledger { return &Ledger{s, now} }
 
 // Format prints nothing of the store: see [Memory.Format].
-func (Ledger) Format(f fmt.State, _ rune) { fmt.Fprint(f, "{ledger}") }
+func (Ledger) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "{ledger}") }
 
 // Result is the outcome of one Tx of a batch.
 type Result struct {

@@ -24,7 +24,7 @@ func NewMemory() *Memory { return &Memory{t: newTables()} }
 
 // Format prints no content: fmt would look into the maps, where it calls no
 // method, and deal out every document.
-func (*Memory) Format(f fmt.State, _ rune) { fmt.Fprint(f, "{ledger in memory}") }
+func (*Memory) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "{ledger in memory}") }
 
 // tables is a whole ledger in maps, and a View of it. Replay uses it too.
 type tables struct {
