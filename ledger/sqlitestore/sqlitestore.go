@@ -110,17 +110,19 @@ func inspect(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer db.Close() //nolint:errcheck // it only read
-	var tables, ours int
-	err = db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'ledger_format') FROM sqlite_schema").Scan(&tables, &ours)
-	switch {
-	case errors.Is(err, sqlite3.NOTADB):
+	tables := 0
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	if errors.Is(err, sqlite3.NOTADB) {
 		return sqlstore.ErrForeign{Why: cfg.Path + " is no SQLite database"}
-	case err != nil:
-		return err
-	case tables > 0 && ours == 0:
-		return sqlstore.ErrForeign{Why: cfg.Path + " is the database of something else"}
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	format, err := sqlstore.Format(ctx, db, sqlstore.Config{Dialect: sqlstore.SQLite, Classify: classify})
+	if err == nil && format == 0 && tables > 0 {
+		err = sqlstore.ErrForeign{Why: cfg.Path + " is the database of something else"}
+	}
+	return err
 }
 
 // Begin begins a transaction for DoTx, in which the caller can write rows of

@@ -68,6 +68,27 @@ var (
 // Errors: [ErrForeign] and [ErrNewer], after which the database is as it was;
 // a field of cfg that cannot be; and those of the database.
 func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
+	s, err := newStore(db, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Format is the format of the tables in db, 0 if there are none. It only
+// reads. Errors are those of [Open].
+func Format(ctx context.Context, db *sql.DB, cfg Config) (int, error) {
+	s, err := newStore(db, cfg)
+	if err != nil {
+		return 0, err
+	}
+	return s.format(ctx)
+}
+
+func newStore(db *sql.DB, cfg Config) (*Store, error) {
 	d, ok := dialects[cfg.Dialect]
 	if !ok {
 		return nil, errors.New("sqlstore: Config.Dialect is required")
@@ -97,7 +118,7 @@ func Open(ctx context.Context, db *sql.DB, cfg Config) (*Store, error) {
 	if cfg.Readers != nil {
 		s.read.db = cfg.Readers
 	}
-	return s, s.migrate(ctx)
+	return s, nil
 }
 
 func validPrefix(s string) bool {
