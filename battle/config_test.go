@@ -161,6 +161,14 @@ func TestBoundsOfConfig(t *testing.T) {
 		func(c *Config) { c.Beacon.Drand.Genesis, c.Beacon.Drand.Period = 0, 1 },
 		func(c *Config) { c.Beacon.Drand.Genesis, c.Beacon.Drand.Period = 253_402_300_799, 3600 },
 		func(c *Config) { c.Payout = PoolCash },
+		func(c *Config) { c.Catalogue = slices.Repeat(c.Catalogue, 10_000) },
+		func(c *Config) {
+			rows := make([]CaseItem, 10_000)
+			for i := range rows {
+				rows[i] = CaseItem{Row: fmt.Sprint(i), Item: Item{ID: "i"}, First: uint64(1000*i + 1), Last: uint64(1000*i + 1000)}
+			}
+			c.Cases[0].Items = rows
+		},
 		func(c *Config) { c.Cases[0].Price = 0 },
 		func(c *Config) { c.Cases[0].Price = 1_000_000_000_000_000 },
 		func(c *Config) { c.Cases[0].FlipThreshold = MaxRoll },

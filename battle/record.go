@@ -467,9 +467,9 @@ func (v *verifier) command(t Turn) (Command, error) {
 	case Left:
 		return Leave{}, nil
 	case BeaconKnown:
-		return Beacon{Value: ev.Value}, nil
+		return Beacon(ev), nil
 	case NoncesSet:
-		return Nonces{Round: ev.Round, Values: ev.Values}, nil
+		return Nonces(ev), nil
 	case Cancelled:
 		if ev.Void {
 			return Void{Reason: ev.Reason}, nil

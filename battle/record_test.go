@@ -277,6 +277,10 @@ func TestForgeriesAreNamed(t *testing.T) {
 		{"another row", duel, func(f *forgery) {
 			change(f, 2, func(r *Rolled) { r.Row = (r.Row + 1) % 4 })
 		}, []string{fair.FindingItemInRange}},
+		{"a row before the first", duel, func(f *forgery) { change(f, 2, func(r *Rolled) { r.Row = -1 }) }, []string{fair.FindingItemInRange}},
+		{"a row after the last", duel, func(f *forgery) { change(f, 2, func(r *Rolled) { r.Row = 4 }) }, []string{fair.FindingItemInRange}},
+		{"a round that never was", duel, func(f *forgery) { change(f, 2, func(r *Rolled) { r.Round = 3 }) }, []string{fair.FindingItemInRange, steps}},
+		{"a round before the first", duel, func(f *forgery) { change(f, 2, func(r *Rolled) { r.Round = 0 }) }, []string{fair.FindingItemInRange, steps}},
 		{"a roll and its row", duel, func(f *forgery) {
 			change(f, 0, func(r *Rolled) {
 				s, err := New(f.cfg)

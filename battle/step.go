@@ -378,7 +378,7 @@ func (st *step) beacon(cmd Beacon) error {
 		return fmt.Errorf("%w: %w", ErrBadBeacon, err)
 	}
 	cmd.Value.Signature = slices.Clone(cmd.Value.Signature)
-	st.emit(BeaconKnown{Value: cmd.Value})
+	st.emit(BeaconKnown(cmd))
 	st.nextPhase()
 	return nil
 }
