@@ -209,9 +209,9 @@ func (s *State) checkSettlement(st *Settlement) error {
 	for i, r := range st.Records {
 		added := r.Type == AddedFromPool
 		if r.Type < Dropped || r.Type > AddedFromPool ||
-			r.Winner < -1 || r.Winner >= len(st.Winners) || r.Winner < 0 && r.Type != RemovedToPool ||
-			!added && (r.Drop < 0 || r.Drop >= drops || r.Booked < 0 || r.Booked >= drops) ||
-			added && (r.Catalogue < 0 || r.Catalogue >= len(s.setup.cfg.Catalogue)) {
+			r.Winner < -1 || int(r.Winner) >= len(st.Winners) || r.Winner < 0 && r.Type != RemovedToPool ||
+			!added && (r.Drop < 0 || int(r.Drop) >= drops || r.Booked < 0 || int(r.Booked) >= drops) ||
+			added && (r.Catalogue < 0 || int(r.Catalogue) >= len(s.setup.cfg.Catalogue)) {
 			return fmt.Errorf("settlement.records[%d]: points nowhere", i)
 		}
 	}

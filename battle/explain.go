@@ -28,9 +28,9 @@ func (l Labels) item(r Record) string {
 	case l.Item != nil:
 		return l.Item(r)
 	case r.Type == AddedFromPool:
-		return "catalogue item " + strconv.Itoa(r.Catalogue)
+		return "catalogue item " + strconv.Itoa(int(r.Catalogue))
 	}
-	return "drop " + strconv.Itoa(r.Drop)
+	return "drop " + strconv.Itoa(int(r.Drop))
 }
 
 func (l Labels) amount(cents int64) string {
@@ -113,7 +113,7 @@ func (s Settlement) explainItems(b *bytes.Buffer, l Labels, w int) {
 	for i := 0; i < len(s.Records); i++ {
 		r := s.Records[i]
 		switch {
-		case r.Winner != w:
+		case int(r.Winner) != w:
 		case r.Type == Dropped:
 			fmt.Fprintf(b, "  keeps %s, %s\n", l.item(r), l.amount(r.Value))
 		case r.Type == AddedFromPool:

@@ -374,10 +374,10 @@ func (s *Settlement) list(t *table, c *Catalogue) {
 // write fills in the record field by field: assigning a whole one is much slower, and this is where the time goes.
 func (r *Record) write(t RecordType, winner, drop, booked, catalogue int, value int64) {
 	r.Type = t
-	r.Winner = winner
-	r.Drop = drop
-	r.Booked = booked
-	r.Catalogue = catalogue
+	r.Winner = int32(winner)
+	r.Drop = int32(drop)
+	r.Booked = int32(booked)
+	r.Catalogue = int32(catalogue)
 	r.Value = value
 }
 

@@ -111,18 +111,18 @@ func TestPoolEqualsTheSourceModel(t *testing.T) {
 		}
 		var rows []sourceItem
 		for _, r := range s.Records {
-			row := sourceItem{user: user(r.Winner), cents: r.Value, drop: r.Drop}
+			row := sourceItem{user: user(int(r.Winner)), cents: r.Value, drop: int(r.Drop)}
 			switch r.Type {
 			case Dropped:
 				row.kind = "DROPPED"
 			case RemovedToPool:
 				row.kind = "REMOVED_TO_POOL"
 			case AddedFromPool:
-				row.kind, row.item = "ADDED_FROM_POOL", "c"+strconv.Itoa(r.Catalogue)
+				row.kind, row.item = "ADDED_FROM_POOL", "c"+strconv.Itoa(int(r.Catalogue))
 			}
 			if r.Type != AddedFromPool {
-				row.item = "i" + strconv.Itoa(int(d.Drops[r.Drop].Item))
-				row.round = r.Booked/d.Layout.Seats() + 1
+				row.item = "i" + strconv.Itoa(int(d.Drops[int(r.Drop)].Item))
+				row.round = int(r.Booked)/d.Layout.Seats() + 1
 			}
 			rows = append(rows, row)
 		}
@@ -149,23 +149,23 @@ func TestNothingIsCreatedOrLost(t *testing.T) {
 		for _, r := range s.Records {
 			switch r.Type {
 			case Dropped, RemovedToPool:
-				moved[r.Drop]++
-				require.Equal(t, d.Drops[r.Drop], d.Drops[r.Booked])
-				require.Equal(t, d.Drops[r.Drop].Value, r.Value)
-				require.Equal(t, -1, r.Catalogue)
+				moved[int(r.Drop)]++
+				require.Equal(t, d.Drops[int(r.Drop)], d.Drops[int(r.Booked)])
+				require.Equal(t, d.Drops[int(r.Drop)].Value, r.Value)
+				require.Equal(t, -1, int(r.Catalogue))
 			case AddedFromPool:
-				require.Equal(t, []int{-1, -1}, []int{r.Drop, r.Booked})
-				require.Equal(t, catalogue[r.Catalogue], r.Value)
-				require.Equal(t, slices.Index(catalogue, r.Value), r.Catalogue, "the first of equals")
+				require.Equal(t, []int{-1, -1}, []int{int(r.Drop), int(r.Booked)})
+				require.Equal(t, catalogue[int(r.Catalogue)], r.Value)
+				require.Equal(t, slices.Index(catalogue, r.Value), int(r.Catalogue), "the first of equals")
 				require.Positive(t, r.Value)
 				added += r.Value
-				count[r.Winner]++
+				count[int(r.Winner)]++
 			}
 			if r.Type == RemovedToPool {
 				removed += r.Value
-				require.Equal(t, p.Payout == ExactCash, r.Winner == -1)
+				require.Equal(t, p.Payout == ExactCash, int(r.Winner) == -1)
 			} else {
-				holds[r.Winner] += r.Value
+				holds[int(r.Winner)] += r.Value
 			}
 		}
 		for i := range d.Drops {
@@ -219,9 +219,9 @@ func TestPoolLaws(t *testing.T) {
 		for _, r := range s.Records {
 			switch {
 			case r.Type == Dropped:
-				cheapest[r.Winner] = min(cheapest[r.Winner], r.Value)
+				cheapest[int(r.Winner)] = min(cheapest[int(r.Winner)], r.Value)
 			case r.Type == RemovedToPool && r.Value > s.Share:
-				require.Equal(t, 0, r.Winner)
+				require.Equal(t, 0, int(r.Winner))
 				over++
 			case r.Type == RemovedToPool:
 				require.Positive(t, r.Value)
@@ -319,7 +319,7 @@ func TestWholeItemsIsEnvyFreeUpToAnyItem(t *testing.T) {
 				continue
 			}
 			for _, b := range s.Bundles {
-				require.LessOrEqual(t, s.Bundles[r.Winner].Items-r.Value, b.Items)
+				require.LessOrEqual(t, s.Bundles[int(r.Winner)].Items-r.Value, b.Items)
 			}
 		}
 	})

@@ -241,19 +241,19 @@ func checkVector(t *testing.T, v vector, d Drops, items []string, s Settlement) 
 	var records []vectorRecord
 	trace := v.Step6Trace
 	for _, r := range s.Records {
-		row := vectorRecord{UserID: winners[r.Winner], ValueCents: text(r.Value)}
+		row := vectorRecord{UserID: winners[int(r.Winner)], ValueCents: text(r.Value)}
 		if r.Type == AddedFromPool {
-			row.ItemID = v.Input.Catalog[r.Catalogue].ItemID
-			require.Equal(t, [2]int{-1, -1}, [2]int{r.Drop, r.Booked})
+			row.ItemID = v.Input.Catalog[int(r.Catalogue)].ItemID
+			require.Equal(t, [2]int{-1, -1}, [2]int{int(r.Drop), int(r.Booked)})
 		} else {
-			row.ItemID = items[d.Drops[r.Drop].Item]
-			row.RoundNumber = r.Booked/d.Layout.Seats() + 1
-			require.Equal(t, -1, r.Catalogue)
+			row.ItemID = items[d.Drops[int(r.Drop)].Item]
+			row.RoundNumber = int(r.Booked)/d.Layout.Seats() + 1
+			require.Equal(t, -1, int(r.Catalogue))
 		}
 		switch r.Type {
 		case Dropped:
 			row.Type = "DROPPED"
-			require.Equal(t, r.Drop, r.Booked)
+			require.Equal(t, int(r.Drop), int(r.Booked))
 		case AddedFromPool:
 			row.Type = "ADDED_FROM_POOL"
 		case RemovedToPool:
@@ -263,13 +263,13 @@ func checkVector(t *testing.T, v vector, d Drops, items []string, s Settlement) 
 				break
 			}
 			require.NotEmpty(t, trace)
-			require.Equal(t, trace[0].UserID, winners[r.Winner])
-			require.Equal(t, trace[0].RecordedRound, r.Booked/d.Layout.Seats()+1)
-			require.Equal(t, trace[0].SplicedRound, r.Drop/d.Layout.Seats()+1)
+			require.Equal(t, trace[0].UserID, winners[int(r.Winner)])
+			require.Equal(t, trace[0].RecordedRound, int(r.Booked)/d.Layout.Seats()+1)
+			require.Equal(t, trace[0].SplicedRound, int(r.Drop)/d.Layout.Seats()+1)
 			trace = trace[1:]
 		}
 		records = append(records, row)
-		if r.Type != RemovedToPool && !v.Input.Players[s.Winners[r.Winner]].Bot { // bots get nothing
+		if r.Type != RemovedToPool && !v.Input.Players[s.Winners[int(r.Winner)]].Bot { // bots get nothing
 			inventory[row.UserID] = append(inventory[row.UserID], row.ItemID)
 		}
 	}
@@ -303,12 +303,12 @@ func TestOtherPolicyVectors(t *testing.T) {
 			piles := make([][]soldItem, len(s.Winners))
 			var sold []soldItem
 			for _, r := range s.Records {
-				item := soldItem{items[d.Drops[r.Drop].Item], r.Drop/seats + 1, r.Drop % seats, text(r.Value)}
+				item := soldItem{items[d.Drops[int(r.Drop)].Item], int(r.Drop)/seats + 1, int(r.Drop) % seats, text(r.Value)}
 				if r.Type == RemovedToPool {
-					require.Equal(t, -1, r.Winner)
+					require.Equal(t, -1, int(r.Winner))
 					sold = append(sold, item)
 				} else {
-					piles[r.Winner] = append(piles[r.Winner], item)
+					piles[int(r.Winner)] = append(piles[int(r.Winner)], item)
 				}
 			}
 			require.Equal(t, len(want.Sold), len(sold))
@@ -328,7 +328,7 @@ func TestOtherPolicyVectors(t *testing.T) {
 			require.NoError(t, err)
 			counts := make([]int, len(s.Winners))
 			for _, r := range s.Records {
-				counts[r.Winner]++
+				counts[int(r.Winner)]++
 			}
 			for w, b := range s.Bundles {
 				require.Equal(t, want.EfxItems[w].UserID, v.Input.Players[b.Seat].ID)
@@ -477,7 +477,7 @@ func TestBooksThatDoNotBalanceAreAnError(t *testing.T) {
 	}
 	good := fresh()
 	require.NoError(t, good.audit(d.Drops))
-	require.Equal(t, []int{0, 3, 2}, []int{good.Records[0].Drop, good.Records[10].Drop, good.Records[11].Drop})
+	require.Equal(t, []int{0, 3, 2}, []int{int(good.Records[0].Drop), int(good.Records[10].Drop), int(good.Records[11].Drop)})
 	for name, change := range map[string]func(s *Settlement){
 		"a drop twice":          func(s *Settlement) { s.Records[10] = s.Records[0] },
 		"a drop missing":        func(s *Settlement) { s.Records = s.Records[1:] },

@@ -102,14 +102,14 @@ type Record struct {
 	// Winner is an index into Settlement.Winners: who keeps, gets or loses the item. The source books a drop worth more
 	// than the share on the first winner, whoever opened it, and so do Pool and PoolCash. It is -1 for a drop sold
 	// under ExactCash, which no winner held.
-	Winner int `json:"winner"`
+	Winner int32 `json:"winner"`
 	// Drop is the index of the drop that really moved, -1 for AddedFromPool. Every drop occurs in exactly one record.
-	Drop int `json:"drop"`
+	Drop int32 `json:"drop"`
 	// Booked is the index of the drop whose round the source's row carries. It is another copy of the same item where
 	// the source takes the first copy out of the pile and writes down the last; otherwise it equals Drop.
-	Booked int `json:"booked"`
+	Booked int32 `json:"booked"`
 	// Catalogue is an index into the catalogue, -1 unless AddedFromPool.
-	Catalogue int   `json:"catalogue"`
+	Catalogue int32 `json:"catalogue"`
 	Value     int64 `json:"value,string"` // cents
 }
 

@@ -127,7 +127,7 @@ func (p *poster) items(to ledger.AccountID, ids []string) {
 func (s *State) bundle(st Settlement, winner int) []string {
 	var ids []string
 	for _, r := range st.Records {
-		if r.Winner == winner && r.Type != RemovedToPool {
+		if int(r.Winner) == winner && r.Type != RemovedToPool {
 			ids = append(ids, s.itemOf(r).ID)
 		}
 	}

@@ -159,7 +159,7 @@ func bundle(cfg battle.Config, view battle.View, winner int) string {
 	var names []string
 	count := make(map[string]int)
 	for _, r := range view.Settlement.Records {
-		if r.Winner != winner || r.Type == battle.RemovedToPool {
+		if int(r.Winner) != winner || r.Type == battle.RemovedToPool {
 			continue
 		}
 		name := ""
