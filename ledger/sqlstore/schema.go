@@ -49,7 +49,7 @@ const (
 // have it.
 func (s *Store) migrate(ctx context.Context) error {
 	var err error
-	for attempt := range maxAttempts {
+	for attempt := range s.attempts() {
 		if err = s.migrateOnce(ctx); err == nil || !s.raced(err) {
 			return err
 		}

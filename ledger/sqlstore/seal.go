@@ -41,7 +41,7 @@ func (s *Store) Seal(ctx context.Context) (sealed int, err error) {
 			if sealed += n; n < sealBlock {
 				return sealed, nil
 			}
-		case s.classify(err) == Busy && attempt < maxAttempts && pause(ctx, attempt) == nil:
+		case s.classify(err) == Busy && attempt < s.attempts() && pause(ctx, attempt) == nil:
 			attempt++
 		default:
 			return sealed, s.failed(ctx, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/glasshouse-go/glasshouse/ledger"
 )
@@ -64,9 +65,11 @@ func (s *session) run(ctx context.Context, units []*unit) (accepted int, err err
 	if err != nil {
 		return 0, err
 	}
+	last := int64(math.MinInt64)
 	for _, u := range units {
-		if u.judge(v, s.t.d.many); u.accepted() {
+		if u.judge(v, last, s.t.d.many); u.accepted() {
 			accepted++
+			last = u.stamp
 		}
 	}
 	if accepted == 0 {
@@ -83,8 +86,9 @@ func (s *session) run(ctx context.Context, units []*unit) (accepted int, err err
 	return accepted, s.writeEntries(ctx, units)
 }
 
-// judge shows v to the unit's function and takes its answer over.
-func (u *unit) judge(v *view, reads bool) {
+// judge shows v to the unit's function and takes its answer over. last is the
+// stamp of the unit before: a batch keeps its order in the journal.
+func (u *unit) judge(v *view, last int64, reads bool) {
 	u.change = ledger.Change{}
 	if u.err = u.ctx.Err(); u.err != nil {
 		return
@@ -94,7 +98,7 @@ func (u *unit) judge(v *view, reads bool) {
 	if u.err = err; err != nil || c.Receipt.Replayed {
 		return
 	}
-	u.change, u.stamp = c, v.stamp(&u.ks, c.Receipt.At)
+	u.change, u.stamp = c, v.stamp(&u.ks, max(c.Receipt.At, last+1))
 	v.absorb(&c, &u.ks, u.stamp, reads)
 }
 
