@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -164,9 +163,11 @@ func boot(bin, dir string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	keep = stdin
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	go func() { // it holds the pipe open as long as this process lives
+		ended <- cmd.Wait()
+		_ = stdin.Close()
+	}()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		c, err := pgx.Connect(ctx, "postgres:///postgres?user=glasshouse&host="+url.QueryEscape(dir))
@@ -185,6 +186,3 @@ func boot(bin, dir string) error {
 	}
 	return errors.New("the server did not start in two minutes")
 }
-
-// keep is the pipe that ends with this process.
-var keep io.Closer
