@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,9 @@ type HostConfig[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	Lag int
 	// Retry is how long the Host waits before it tries again what has failed in the background. Default 1 s.
 	Retry time.Duration
-	// OnError, if set, hears of what fails in the background, a panic of an engine included. The Host goes on.
+	// OnError, if set, hears of what fails beside the answer to a command, a panic of an engine included. The Host goes
+	// on, and tries again what its clocks have to do. OnError may be called by many goroutines at once and may use the
+	// Host, but must not wait for its Close.
 	OnError func(key ledger.DocKey, err error)
 }
 
@@ -50,10 +53,17 @@ type Host[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu     sync.Mutex
+	mu     sync.Mutex // held last: nothing else is locked under it
 	closed bool
 	desks  map[ledger.DocKey]*desk[S, C, E, V]
 }
+
+// linger is how long the Host remembers a game that is over, or that was opened and never stepped, and that nobody
+// watches.
+const linger = time.Minute
+
+// errGone: the desk was given up between looking it up and using it.
+var errGone = errors.New("glasshouse: the game was put away")
 
 // NewHost starts a Host. Resume takes up the games that the ledger has.
 func NewHost[S Machine[S, C, E, V], C Command, E Event, V any](cfg HostConfig[S, C, E, V]) *Host[S, C, E, V] {
@@ -69,8 +79,7 @@ func NewHost[S Machine[S, C, E, V], C Command, E Event, V any](cfg HostConfig[S,
 	h := &Host[S, C, E, V]{cfg: cfg, desks: make(map[ledger.DocKey]*desk[S, C, E, V])}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	if cfg.Poll > 0 {
-		h.work.Add(1)
-		go h.poll()
+		h.work.Go(h.poll)
 	}
 	return h
 }
@@ -81,7 +90,8 @@ func (h *Host[S, C, E, V]) Format(f fmt.State, _ rune) {
 }
 
 // Open takes up the game at key: from the ledger if it is there, else as fresh, which the first command will store. A
-// game that is over stays over.
+// game that is over stays over. One that is not stepped within a minute is forgotten. The key begins with the Prefix and
+// holds no '#', else ledger.ErrInvalid.
 func (h *Host[S, C, E, V]) Open(ctx context.Context, key ledger.DocKey, fresh S) error {
 	_, err := h.desk(ctx, key, &fresh)
 	return err
@@ -89,12 +99,12 @@ func (h *Host[S, C, E, V]) Open(ctx context.Context, key ledger.DocKey, fresh S)
 
 // Do steps the game at key; see Table.Do. The game must be in the ledger or have been opened. Subscribers hear of it
 // before Do returns.
-func (h *Host[S, C, E, V]) Do(ctx context.Context, key ledger.DocKey, in Input, cmd C) (Turn[E], error) {
-	d, err := h.desk(ctx, key, nil)
-	if err != nil {
-		return Turn[E]{}, err
-	}
-	return d.do(ctx, in, cmd)
+func (h *Host[S, C, E, V]) Do(ctx context.Context, key ledger.DocKey, in Input, cmd C) (turn Turn[E], err error) {
+	err = h.with(ctx, key, func(d *desk[S, C, E, V]) error {
+		turn, err = d.do(ctx, in, cmd, 0)
+		return err
+	})
+	return turn, err
 }
 
 // State is the newest state of the game at key that this Host knows.
@@ -108,7 +118,7 @@ func (h *Host[S, C, E, V]) State(ctx context.Context, key ledger.DocKey) (S, err
 }
 
 // Resume takes up every game in the ledger that is not over, and lets its clocks run: one that ran out meanwhile fires
-// now, and none begins anew.
+// now, and none begins anew. It may be called again, to take up the games of a process that is gone.
 func (h *Host[S, C, E, V]) Resume(ctx context.Context) error {
 	for row, err := range h.cfg.Money.Docs(ctx, ledger.DocQuery{Prefix: ledger.DocKey(h.cfg.Prefix)}) {
 		if err != nil {
@@ -128,8 +138,8 @@ func (h *Host[S, C, E, V]) Resume(ctx context.Context) error {
 }
 
 // Sweep ends the games that have been in status without a step for longer than olderThan: first what is due is stepped,
-// then, if nothing was, the game is voided, the entries back. It returns how many it ended; a game that refuses to be
-// voided is left alone and reported. Several processes may sweep at once.
+// then, if nothing was, the game is voided, the entries back. It returns how many it ended itself; a game that refuses to
+// be voided is left alone and reported, one that has moved meanwhile is left alone. Several processes may sweep at once.
 func (h *Host[S, C, E, V]) Sweep(ctx context.Context, status string, olderThan time.Duration, reason string) (int, error) {
 	ended := 0
 	for row, err := range h.cfg.Money.Stuck(ctx, status, olderThan) {
@@ -139,13 +149,13 @@ func (h *Host[S, C, E, V]) Sweep(ctx context.Context, status string, olderThan t
 		if !h.game(row.Key) {
 			continue
 		}
-		d, err := h.desk(ctx, row.Key, nil)
-		if err == nil {
-			var over bool
-			if over, err = d.sweep(ctx, row.Doc.Version, reason); over {
+		err := h.with(ctx, row.Key, func(d *desk[S, C, E, V]) error {
+			over, err := d.sweep(ctx, row.Doc.Version, reason)
+			if over {
 				ended++
 			}
-		}
+			return err
+		})
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, ErrHostClosed) {
 				return ended, err
@@ -162,34 +172,50 @@ func (h *Host[S, C, E, V]) game(key ledger.DocKey) bool {
 }
 
 // Close ends the Host: no new commands are taken, those that run are finished, clocks stop, steps that were still to be
-// committed are, and every subscription ends. The games go on where they are taken up again.
+// committed are, and every subscription ends. The games go on where they are taken up again. ctx ends waiting: what was
+// still running then ends by itself, and Close may be called again to wait for it.
 func (h *Host[S, C, E, V]) Close(ctx context.Context) error {
 	h.mu.Lock()
-	first := !h.closed
 	h.closed = true
 	h.mu.Unlock()
-	desks := h.all()
 	var errs []error
-	for _, d := range desks {
+	for _, d := range h.all() {
 		errs = append(errs, d.close(ctx))
 	}
-	if first {
-		h.stop()
+	h.stop()
+	done := make(chan struct{})
+	go func() {
+		h.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		errs = append(errs, ctx.Err())
 	}
-	h.work.Wait()
 	return errors.Join(errs...)
 }
 
-// all is every game that is taken up, by key.
+// all lists the games in order of their keys.
 func (h *Host[S, C, E, V]) all() []*desk[S, C, E, V] {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	var desks []*desk[S, C, E, V]
-	for _, d := range h.desks { //ordered: sorted below
-		desks = append(desks, d)
-	}
+	desks := slices.Collect(maps.Values(h.desks))
+	h.mu.Unlock()
 	slices.SortFunc(desks, func(a, b *desk[S, C, E, V]) int { return strings.Compare(string(a.key), string(b.key)) })
 	return desks
+}
+
+// with calls f with the game at key, again if it was put away meanwhile.
+func (h *Host[S, C, E, V]) with(ctx context.Context, key ledger.DocKey, f func(*desk[S, C, E, V]) error) error {
+	for {
+		d, err := h.desk(ctx, key, nil)
+		if err != nil {
+			return err
+		}
+		if err := f(d); !errors.Is(err, errGone) {
+			return err
+		}
+	}
 }
 
 // desk is the game at key, taken up if it was not.
@@ -197,11 +223,13 @@ func (h *Host[S, C, E, V]) desk(ctx context.Context, key ledger.DocKey, fresh *S
 	h.mu.Lock()
 	d, closed := h.desks[key], h.closed
 	h.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		return nil, ErrHostClosed
-	}
-	if d != nil {
+	case d != nil:
 		return d, nil
+	case !h.game(key): // Resume would not find it
+		return nil, ledger.ErrInvalid{Field: "key", Why: "want " + h.cfg.Prefix + "… without #"}
 	}
 	doc, err := h.cfg.Money.Doc(ctx, key)
 	if err != nil {
@@ -219,62 +247,67 @@ func (h *Host[S, C, E, V]) desk(ctx context.Context, key ledger.DocKey, fresh *S
 		return nil, err
 	}
 	d = &desk[S, C, E, V]{host: h, key: key, table: table, turn: make(chan struct{}, 1)}
-	seen := h.cfg.Now()
-	if doc.Version > 0 && doc.Version == table.State().Rev() {
-		seen = time.Unix(0, doc.Updated).UTC()
+	s, seen := table.State(), h.cfg.Now()
+	if doc.Version > 0 && doc.Version == s.Rev() {
+		seen = time.Unix(0, doc.Updated).UTC() // spectators have waited for it since then
 	}
-	d.capture(table.State(), seen)
+	d.seq, d.past = 1, []moment[S, E]{{n: 1, state: s, at: seen, gap: true}}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrHostClosed
+	other := h.desks[key]
+	if closed = h.closed; !closed && other == nil {
+		h.desks[key] = d
 	}
-	if other := h.desks[key]; other != nil { // somebody was faster
+	h.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrHostClosed
+	case other != nil: // somebody was faster
 		return other, nil
 	}
-	h.desks[key] = d
 	d.mu.Lock()
-	d.arm(0)
+	err = errors.Join(d.release(), d.arm(0))
 	d.mu.Unlock()
+	h.report(key, err)
 	return d, nil
 }
 
 // ErrNoGame: the ledger has no game of that key, and none was opened.
 const ErrNoGame InputError = "no_such_game"
 
+// report tells OnError. Nothing is locked meanwhile, so that it may use the Host.
 func (h *Host[S, C, E, V]) report(key ledger.DocKey, err error) {
 	if h.cfg.OnError != nil && err != nil {
-		h.cfg.OnError(key, err)
+		_ = safely(func() error { h.cfg.OnError(key, err); return nil })
 	}
 }
 
-// spawn runs f in the background, unless the Host is closed. A panic is reported, not spread.
-func (h *Host[S, C, E, V]) spawn(key ledger.DocKey, f func()) {
+// spawn runs f in the background and reports how it fails, unless the Host is closed.
+func (h *Host[S, C, E, V]) spawn(key ledger.DocKey, f func() error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return
+		return false
 	}
-	h.work.Add(1)
-	go func() {
-		defer h.work.Done()
-		h.guard(key, f)
-	}()
+	h.work.Go(func() {
+		if err := safely(f); h.ctx.Err() == nil {
+			h.report(key, err)
+		}
+	})
+	return true
 }
 
-// guard runs f and reports its panic.
-func (h *Host[S, C, E, V]) guard(key ledger.DocKey, f func()) {
+// safely makes an error of a panic.
+func safely(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.report(key, fmt.Errorf("glasshouse: panic in the background: %v", p))
+			err = fmt.Errorf("glasshouse: panic: %v", p)
 		}
 	}()
-	f()
+	return f()
 }
 
 // poll looks, again and again, for what other processes have stepped.
 func (h *Host[S, C, E, V]) poll() {
-	defer h.work.Done()
 	tick := time.NewTicker(h.cfg.Poll)
 	defer tick.Stop()
 	for {
@@ -284,8 +317,8 @@ func (h *Host[S, C, E, V]) poll() {
 		case <-tick.C:
 		}
 		for _, d := range h.all() {
-			if !h.cfg.Rules.Done(d.table.State()) {
-				h.guard(d.key, func() { h.report(d.key, d.refresh(h.ctx)) })
+			if err := safely(func() error { return d.refresh(h.ctx) }); h.ctx.Err() == nil {
+				h.report(d.key, err)
 			}
 		}
 	}
@@ -297,21 +330,25 @@ type desk[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	key   ledger.DocKey
 	table *Table[S, C, E, V]
 	turn  chan struct{} // full while somebody steps and publishes: order of commits is order of messages
+	lost  int           // Table.lost, as far as it has been published; guarded by turn
 
-	mu     sync.Mutex // guards what follows; nothing slow happens under it
+	mu     sync.Mutex // locked after turn and before Host.mu; nothing slow happens under it
 	timer  *time.Timer
-	past   []moment[S, E] // newest last; for those without a seat, as far back as the delay
+	past   []moment[S, E] // never empty, newest last; for those without a seat, as far back as the delay
+	seq    uint64         // of the newest moment
 	delay  *time.Timer
 	subs   []*Subscription[V]
-	epochs map[string]uint64
-	closed bool
+	epoch  uint64
+	closed bool // put away, or the Host is closed
 }
 
 // moment is a state as it was once shown, with what had led to it.
 type moment[S, E any] struct {
+	n      uint64 // counts moments: revisions can go back, see Table.lose
 	state  S
 	events []E
 	gap    bool // there were turns before it that this Host has not seen
+	held   bool // it is not committed yet
 	at     time.Time
 }
 
@@ -327,20 +364,16 @@ func (d *desk[S, C, E, V]) lock(ctx context.Context) error {
 	}
 }
 
-func (d *desk[S, C, E, V]) unlock() { <-d.turn }
-
-func (d *desk[S, C, E, V]) do(ctx context.Context, in Input, cmd C) (Turn[E], error) {
-	if err := d.lock(ctx); err != nil {
-		return Turn[E]{}, err
+func (d *desk[S, C, E, V]) tryLock() bool {
+	select {
+	case d.turn <- struct{}{}:
+		return true
+	default:
+		return false
 	}
-	defer d.unlock()
-	if d.isClosed() {
-		return Turn[E]{}, ErrHostClosed
-	}
-	turn, err := d.table.Do(ctx, in, cmd)
-	d.host.guard(d.key, func() { d.publish(turn) })
-	return turn, err
 }
+
+func (d *desk[S, C, E, V]) unlock() { <-d.turn }
 
 func (d *desk[S, C, E, V]) isClosed() bool {
 	d.mu.Lock()
@@ -348,64 +381,92 @@ func (d *desk[S, C, E, V]) isClosed() bool {
 	return d.closed
 }
 
-// tick fires what is due.
-func (d *desk[S, C, E, V]) tick(ctx context.Context) error {
+// do steps and publishes; see Table.do.
+func (d *desk[S, C, E, V]) do(ctx context.Context, in Input, cmd C, at uint64) (turn Turn[E], err error) {
+	var failed error
+	defer func() { d.host.report(d.key, failed) }() // after unlock
 	if err := d.lock(ctx); err != nil {
-		return err
+		return Turn[E]{}, err
 	}
 	defer d.unlock()
 	if d.isClosed() {
-		return nil
+		return Turn[E]{}, errGone
 	}
-	err := d.table.Reload(ctx)
-	if err == nil {
-		var turns []Turn[E]
-		turns, err = d.table.Tick(ctx, d.host.cfg.Now())
-		d.publish(turns...)
+	turn, err = d.table.do(ctx, in, cmd, at)
+	failed = d.publish(turn)
+	return turn, err
+}
+
+// tick fires what is due and sets the clock for what comes next. ended says that this was the end of the game.
+func (d *desk[S, C, E, V]) tick(ctx context.Context) (stepped, ended bool, err error) {
+	var failed error
+	defer func() { d.host.report(d.key, failed) }()
+	if err := d.lock(ctx); err != nil {
+		return false, false, err
 	}
+	defer d.unlock()
+	if d.isClosed() {
+		return false, false, errGone
+	}
+	now := d.host.cfg.Now()
+	var turns []Turn[E]
+	err = safely(func() (err error) {
+		if err = d.table.Reload(ctx); err == nil {
+			turns, err = d.table.Tick(ctx, now)
+		}
+		return err
+	})
+	failed = d.publish(turns...)
 	wait := time.Duration(0)
-	if err != nil {
+	if err != nil || len(turns) == 0 {
 		wait = d.host.cfg.Retry
 	}
 	d.mu.Lock()
-	d.arm(wait)
-	d.mu.Unlock()
-	return err
+	defer d.mu.Unlock()
+	failed = errors.Join(failed, d.arm(wait))
+	return len(turns) > 0, len(turns) > 0 && d.host.cfg.Rules.Done(d.table.State()), err
 }
 
-// refresh takes over what another process has stepped.
+// refresh takes over what another process has stepped. Whoever is stepping here just now finds out by himself.
 func (d *desk[S, C, E, V]) refresh(ctx context.Context) error {
-	if err := d.lock(ctx); err != nil {
-		return nil // closing
+	if d.host.cfg.Rules.Done(d.table.State()) || !d.tryLock() {
+		return nil
 	}
 	defer d.unlock()
 	if err := d.table.Reload(ctx); err != nil {
 		return err
 	}
-	d.publish()
-	return nil
+	return d.publish()
 }
 
 // sweep ends a game that is still where it was found.
-func (d *desk[S, C, E, V]) sweep(ctx context.Context, found uint64, reason string) (over bool, err error) {
-	if err := d.tick(ctx); err != nil {
-		return false, err
+func (d *desk[S, C, E, V]) sweep(ctx context.Context, found uint64, reason string) (ended bool, err error) {
+	stepped, ended, err := d.tick(ctx)
+	if stepped || err != nil {
+		return ended, err
 	}
-	s := d.table.State()
-	if s.Rev() == found && !d.host.cfg.Rules.Done(s) {
-		_, err = d.do(ctx, Input{Actor: System, At: d.host.cfg.Now()}, d.host.cfg.Rules.Void(reason))
+	_, err = d.do(ctx, Input{Actor: System, At: d.host.cfg.Now()}, d.host.cfg.Rules.Void(reason), found)
+	if errors.Is(err, errMoved) {
+		return false, nil
 	}
-	return d.host.cfg.Rules.Done(d.table.State()), err
+	return err == nil, err
 }
 
+// close ends the desk. What is still to be committed is, if ctx allows waiting for the command that runs.
 func (d *desk[S, C, E, V]) close(ctx context.Context) error {
-	if err := d.lock(ctx); err != nil {
-		return err
+	err := d.lock(ctx)
+	if err == nil {
+		defer d.unlock()
+		err = d.table.Flush(ctx)
 	}
-	defer d.unlock()
-	err := d.table.Flush(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.end()
+	return err
+}
+
+// end stops the clocks and the subscriptions.
+func (d *desk[S, C, E, V]) end() {
 	d.closed = true
 	for _, t := range []*time.Timer{d.timer, d.delay} {
 		if t != nil {
@@ -416,157 +477,226 @@ func (d *desk[S, C, E, V]) close(ctx context.Context) error {
 		s.end(false)
 	}
 	d.subs = nil
-	return err
+}
+
+// idle reports whether there is nothing to do for the game until somebody asks for it.
+func (d *desk[S, C, E, V]) idle() bool {
+	s := d.table.State()
+	return s.Rev() == 0 || d.host.cfg.Rules.Done(s)
+}
+
+// putAway forgets the game, if it is idle and nobody watches: a server that runs for long has seen many games.
+func (d *desk[S, C, E, V]) putAway() error {
+	busy := !d.tryLock()
+	if !busy {
+		defer d.unlock()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if busy || len(d.subs) > 0 || !d.idle() {
+		return d.arm(0)
+	}
+	if !d.closed {
+		d.host.mu.Lock()
+		delete(d.host.desks, d.key)
+		d.host.mu.Unlock()
+		d.end()
+	}
+	return nil
 }
 
 // publish tells everybody about the state that the table has now and the turns that led to it, as far as this Host
-// made them, and sets the clock.
-func (d *desk[S, C, E, V]) publish(turns ...Turn[E]) {
-	s := d.table.State()
+// made them, and sets the clock. An engine that panics for one subscriber does not keep the others from hearing of it.
+func (d *desk[S, C, E, V]) publish(turns ...Turn[E]) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	last := d.past[len(d.past)-1]
-	if s.Rev() == last.state.Rev() {
-		return
+	s, held := d.table.State(), len(d.table.volatile) > 0
+	before := d.past[len(d.past)-1].state.Rev()
+	lost := d.table.lost != d.lost
+	d.lost = d.table.lost
+	switch {
+	case lost: // what was not committed never happened, and is shown to nobody any more
+		d.past = slices.DeleteFunc(d.past, func(m moment[S, E]) bool { return m.held })
+	case !held:
+		for i := range d.past {
+			d.past[i].held = false
+		}
 	}
-	m := moment[S, E]{state: s, at: d.host.cfg.Now(), gap: true}
-	if n := uint64(len(turns)); n > 0 && turns[0].Rev == last.state.Rev()+1 && turns[n-1].Rev == s.Rev() {
+	if s.Rev() == before && !lost {
+		return nil
+	}
+	d.seq++
+	m := moment[S, E]{n: d.seq, state: s, at: d.host.cfg.Now(), gap: true, held: held}
+	if n := uint64(len(turns)); !lost && n > 0 && turns[0].Rev == before+1 && turns[n-1].Rev == s.Rev() {
 		m.gap = false
 		for _, t := range turns {
 			m.events = append(m.events, t.Events...)
 		}
 	}
 	d.past = append(d.past, m)
+	errs := []error{d.arm(0)}
+	online := d.online()
 	for _, sub := range d.subs {
-		if d.seated(s, sub.viewer) {
-			d.send(sub, m)
-		}
+		errs = append(errs, safely(func() error {
+			if !d.seesAtOnce(s, sub.viewer) {
+				return nil
+			}
+			return d.show(sub, m, online)
+		}))
 	}
-	d.release()
-	d.arm(0)
+	return errors.Join(append(errs, d.release())...)
 }
 
-// capture makes the first moment.
-func (d *desk[S, C, E, V]) capture(s S, at time.Time) {
-	d.past = []moment[S, E]{{state: s, at: at, gap: true}}
+// seesAtOnce reports whether viewer does not have to wait for the spectators' delay.
+func (d *desk[S, C, E, V]) seesAtOnce(s S, viewer string) bool {
+	return d.host.cfg.SpectatorDelay <= 0 || d.seated(s, viewer)
 }
 
-// seated reports whether viewer sees the states at once.
 func (d *desk[S, C, E, V]) seated(s S, viewer string) bool {
-	if d.host.cfg.SpectatorDelay <= 0 {
-		return true
-	}
 	return viewer != "" && d.host.cfg.Rules.Seated != nil && d.host.cfg.Rules.Seated(s, viewer)
 }
 
-// release shows the moments that are old enough to those without a seat, and forgets those that nobody will ask for.
-func (d *desk[S, C, E, V]) release() {
-	if d.host.cfg.SpectatorDelay <= 0 {
-		d.past = slices.Delete(d.past, 0, len(d.past)-1)
-		return
-	}
-	limit := d.host.cfg.Now().Add(-d.host.cfg.SpectatorDelay)
-	due := 0
-	for due < len(d.past) && !d.past[due].at.After(limit) {
-		due++
-	}
-	for _, sub := range d.subs {
-		for _, m := range d.past[:due] {
-			if !d.seated(m.state, sub.viewer) && m.state.Rev() > sub.rev {
-				d.send(sub, m)
+// online lists those with a seat who have a connection.
+func (d *desk[S, C, E, V]) online() []string {
+	var names []string
+	_ = safely(func() error {
+		s := d.past[len(d.past)-1].state
+		for _, sub := range d.subs {
+			if d.seated(s, sub.viewer) {
+				names = append(names, sub.viewer)
 			}
 		}
-	}
-	if due > 1 {
-		d.past = slices.Delete(d.past, 0, due-1)
-		due = 1
-	}
+		return nil
+	})
+	slices.Sort(names)
+	return names
+}
+
+// limit is the time from before which those without a seat may see the game.
+func (d *desk[S, C, E, V]) limit() time.Time { return d.host.cfg.Now().Add(-d.host.cfg.SpectatorDelay) }
+
+// release shows the moments that are old enough to those without a seat, and forgets those that nobody will ask for.
+func (d *desk[S, C, E, V]) release() error {
 	if d.delay != nil {
 		d.delay.Stop()
 		d.delay = nil
 	}
+	due, limit := len(d.past), d.limit()
+	if d.host.cfg.SpectatorDelay > 0 {
+		due = 0
+		for due < len(d.past) && !d.past[due].at.After(limit) {
+			due++
+		}
+	}
+	var errs []error
+	online := d.online()
+	for _, sub := range d.subs {
+		for _, m := range d.past[:due] {
+			if m.n > sub.seen {
+				errs = append(errs, d.show(sub, m, online))
+			}
+		}
+	}
 	if due < len(d.past) && !d.closed {
-		wait := d.past[due].at.Sub(limit)
-		d.delay = time.AfterFunc(wait, func() {
-			d.host.spawn(d.key, func() {
+		d.delay = time.AfterFunc(d.past[due].at.Sub(limit), func() {
+			d.host.spawn(d.key, func() error {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				d.release()
+				return d.release()
 			})
 		})
 	}
+	d.past = slices.Delete(d.past, 0, max(0, due-1))
+	return errors.Join(errs...)
 }
 
-// arm sets the timer to the game's deadline, but not before wait.
-func (d *desk[S, C, E, V]) arm(wait time.Duration) {
+// arm sets the timer to the game's deadline, or, if that has passed, to when wait is over, so that what fails is not
+// tried in a tight loop; or to when the game is put away.
+func (d *desk[S, C, E, V]) arm(wait time.Duration) error {
 	if d.timer != nil {
 		d.timer.Stop()
 		d.timer = nil
 	}
-	due := d.table.State().Deadline()
-	if due.Key == "" || d.closed {
-		return
+	if d.closed {
+		return nil
 	}
-	wait = max(wait, due.At.Sub(d.host.cfg.Now()))
-	d.timer = time.AfterFunc(wait, func() {
-		d.host.spawn(d.key, func() {
-			if err := d.tick(d.host.ctx); err != nil && d.host.ctx.Err() == nil {
-				d.host.report(d.key, err)
-			}
-		})
+	return safely(func() error {
+		due := d.table.State().Deadline()
+		left := due.At.Sub(d.host.cfg.Now())
+		if left <= 0 {
+			left = wait
+		}
+		switch {
+		case d.idle():
+			d.timer = time.AfterFunc(max(linger, d.host.cfg.SpectatorDelay), func() { d.host.spawn(d.key, d.putAway) })
+		case due.Key != "":
+			d.timer = time.AfterFunc(left, func() {
+				d.host.spawn(d.key, func() error {
+					if _, _, err := d.tick(d.host.ctx); !errors.Is(err, errGone) {
+						return err
+					}
+					return nil
+				})
+			})
+		}
+		return nil
 	})
 }
 
 // Subscribe connects viewer ("" = a spectator) to the game at key. A person has one connection to a game: an older one
 // gets a last message that says so, and ends. The subscription ends with Close, its own or the Host's.
-func (h *Host[S, C, E, V]) Subscribe(ctx context.Context, key ledger.DocKey, viewer string) (*Subscription[V], error) {
-	d, err := h.desk(ctx, key, nil)
-	if err != nil {
-		return nil, err
-	}
-	return d.subscribe(viewer)
+func (h *Host[S, C, E, V]) Subscribe(ctx context.Context, key ledger.DocKey, viewer string) (s *Subscription[V], err error) {
+	err = h.with(ctx, key, func(d *desk[S, C, E, V]) error {
+		s, err = d.subscribe(viewer)
+		return err
+	})
+	return s, err
 }
 
 func (d *desk[S, C, E, V]) subscribe(viewer string) (*Subscription[V], error) {
 	s := newSubscription[V](viewer, d.host.cfg.Lag)
 	s.leave = func() { d.leave(s) }
+	var failed error
+	defer func() { d.host.report(d.key, failed) }() // after unlock
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
+		return nil, errGone
+	}
+	if !d.host.spawn(d.key, func() error { s.pump(d.host.ctx); return nil }) {
 		return nil, ErrHostClosed
 	}
+	known := false
 	if viewer != "" {
-		if d.epochs == nil {
-			d.epochs = make(map[string]uint64)
-		}
-		d.epochs[viewer]++
-		s.Epoch = d.epochs[viewer]
+		// By the clock, so that it also counts up over a restart and from one Host to another.
+		d.epoch = max(d.epoch+1, uint64(max(0, d.host.cfg.Now().UnixMilli())))
+		s.Epoch = d.epoch
 		if i := slices.IndexFunc(d.subs, func(o *Subscription[V]) bool { return o.viewer == viewer }); i >= 0 {
+			known = true
 			d.subs[i].end(true)
 			d.subs = slices.Delete(d.subs, i, i+1)
-		} else {
-			d.presence(viewer, true)
 		}
 	}
-	if m, ok := d.visible(viewer); ok {
-		m.gap = true
-		d.send(s, m)
-	}
 	d.subs = append(d.subs, s)
-	d.host.spawn(d.key, func() { s.pump(d.host.ctx) })
+	if m, ok := d.visible(viewer); ok {
+		failed = d.show(s, m, d.online())
+	}
+	if !known {
+		failed = errors.Join(failed, d.presence(viewer))
+	}
 	return s, nil
 }
 
 // visible is the newest moment that viewer may see now.
 func (d *desk[S, C, E, V]) visible(viewer string) (moment[S, E], bool) {
 	now := d.past[len(d.past)-1]
-	if d.seated(now.state, viewer) {
+	if d.seesAtOnce(now.state, viewer) {
 		return now, true
 	}
-	limit := d.host.cfg.Now().Add(-d.host.cfg.SpectatorDelay)
-	for i := len(d.past) - 1; i >= 0; i-- {
-		if !d.past[i].at.After(limit) {
-			return d.past[i], true
+	limit := d.limit()
+	for _, m := range slices.Backward(d.past) {
+		if !m.at.After(limit) {
+			return m, true
 		}
 	}
 	return moment[S, E]{}, false
@@ -589,171 +719,66 @@ func (h *Host[S, C, E, V]) View(ctx context.Context, key ledger.DocKey, viewer s
 }
 
 func (d *desk[S, C, E, V]) leave(s *Subscription[V]) {
+	var failed error
+	defer func() { d.host.report(d.key, failed) }() // after unlock
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if i := slices.Index(d.subs, s); i >= 0 {
 		d.subs = slices.Delete(d.subs, i, i+1)
-		if s.viewer != "" {
-			d.presence(s.viewer, false)
-		}
+		failed = d.presence(s.viewer)
 	}
 }
 
-// presence tells those with a seat that one of them came or went.
-func (d *desk[S, C, E, V]) presence(actor string, connected bool) {
+// presence tells the others with a seat that actor, who has one too, came or went.
+func (d *desk[S, C, E, V]) presence(actor string) error {
 	now := d.past[len(d.past)-1]
-	if d.host.cfg.Rules.Seated == nil || !d.host.cfg.Rules.Seated(now.state, actor) {
-		return
-	}
+	var errs []error
+	online := d.online()
 	for _, s := range d.subs {
-		if s.viewer != actor && s.rev == now.state.Rev() && d.host.cfg.Rules.Seated(now.state, s.viewer) {
-			s.push(Message[V]{
-				Rev: s.rev, ServerTime: d.host.cfg.Now().UnixMilli(), View: now.state.View(s.viewer),
-				Presence: &Presence{Actor: actor, Connected: connected},
-			})
-		}
+		errs = append(errs, safely(func() error {
+			if s.viewer == actor || !d.seated(now.state, actor) || !d.seated(now.state, s.viewer) {
+				return nil
+			}
+			return d.show(s, now, online)
+		}))
 	}
+	return errors.Join(errs...)
 }
 
-// send puts a moment into a subscriber's queue, as he may see it.
-func (d *desk[S, C, E, V]) send(s *Subscription[V], m moment[S, E]) {
-	msg := Message[V]{
-		Rev: m.state.Rev(), ServerTime: d.host.cfg.Now().UnixMilli(), View: m.state.View(s.viewer), Resync: m.gap,
-	}
+// show puts a moment into a subscriber's queue, as he may see it; again if he has seen it, and then without events. If
+// the engine panics, the next moment makes up for it.
+func (d *desk[S, C, E, V]) show(s *Subscription[V], m moment[S, E], online []string) error {
+	return safely(func() error {
+		msg := Message[V]{Rev: m.state.Rev(), ServerTime: d.host.cfg.Now().UnixMilli(), View: m.state.View(s.viewer)}
+		if slices.Contains(online, s.viewer) {
+			msg.Online = slices.Clone(online)
+		}
+		var err error
+		if m.n > s.seen {
+			msg.Resync = m.gap || s.seen == 0 || m.n > s.seen+1
+			if !msg.Resync {
+				if msg.Events, err = d.observe(m, s.viewer); err != nil {
+					msg.Events, msg.Resync = nil, true
+				}
+			}
+		}
+		s.seen = m.n
+		s.push(msg)
+		return err
+	})
+}
+
+// observe is what viewer may know of the events that led to m.
+func (d *desk[S, C, E, V]) observe(m moment[S, E], viewer string) ([]json.RawMessage, error) {
+	var out []json.RawMessage
 	for _, ev := range m.events {
-		seen, ok := m.state.Observe(ev, s.viewer)
-		if !ok {
-			continue
-		}
-		b, err := d.host.cfg.Rules.Events.Marshal(seen)
-		if err != nil {
-			d.host.report(d.key, err)
-			msg.Events, msg.Resync = nil, true
-			break
-		}
-		msg.Events = append(msg.Events, b)
-	}
-	s.rev = msg.Rev
-	s.push(msg)
-}
-
-// Message is what a subscriber gets: the game as he may see it after one step or several.
-type Message[V any] struct {
-	Rev        uint64            `json:"rev"`
-	ServerTime int64             `json:"server_time"` // ms, by the Host's clock, when the message was made
-	View       V                 `json:"view"`
-	Events     []json.RawMessage `json:"events,omitempty"`   // since the message before, as he may know them: {"kind":…,"data":…}
-	Resync     bool              `json:"resync,omitempty"`   // events are missing before this message: take the View
-	Presence   *Presence         `json:"presence,omitempty"` // somebody came or went; the View is the one before
-	Replaced   bool              `json:"replaced,omitempty"` // the last message: this person has connected elsewhere
-}
-
-// Presence tells that a person has a connection, or none any more.
-type Presence struct {
-	Actor     string `json:"actor"`
-	Connected bool   `json:"connected"`
-}
-
-// Subscription is one connection of one person to one game.
-type Subscription[V any] struct {
-	// C gives the messages in order, the state at hand first. It is closed when the subscription ends.
-	C <-chan Message[V]
-	// Epoch counts the connections of this person to this game, from 1: Input.Epoch.
-	Epoch uint64
-
-	viewer string
-	lag    int
-	leave  func()
-	rev    uint64 // of the newest message in the queue; guarded by the desk
-
-	out  chan Message[V]
-	wake chan struct{} // holds a token while there may be something to send
-	gone chan struct{} // closed when nobody reads any more
-	once sync.Once
-
-	mu    sync.Mutex
-	queue []Message[V]
-	last  bool // nothing follows what is in the queue
-}
-
-func newSubscription[V any](viewer string, lag int) *Subscription[V] {
-	s := &Subscription[V]{
-		viewer: viewer, lag: lag,
-		out: make(chan Message[V]), wake: make(chan struct{}, 1), gone: make(chan struct{}),
-	}
-	s.C = s.out
-	return s
-}
-
-// Close ends the subscription. It may be called more than once.
-func (s *Subscription[V]) Close() {
-	s.leave()
-	s.end(false)
-}
-
-// end lets no more messages in. A connection that is replaced is told so; otherwise what is in the queue is dropped.
-func (s *Subscription[V]) end(replaced bool) {
-	if !replaced {
-		s.once.Do(func() { close(s.gone) })
-		return
-	}
-	s.push(Message[V]{Replaced: true})
-	s.mu.Lock()
-	s.last = true
-	s.mu.Unlock()
-}
-
-// push never waits: who is too slow gets the newest View in place of what he has missed.
-func (s *Subscription[V]) push(m Message[V]) {
-	s.mu.Lock()
-	if !s.last {
-		if len(s.queue) >= s.lag && !m.Replaced {
-			m.Resync, m.Events, s.queue = true, nil, s.queue[:0]
-		}
-		s.queue = append(s.queue, m)
-	}
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// pump carries the queue to the reader.
-func (s *Subscription[V]) pump(ctx context.Context) {
-	defer close(s.out)
-	for {
-		m, ok, last := s.next()
-		switch {
-		case ok:
-			select {
-			case s.out <- m:
-			case <-s.gone:
-				return
-			case <-ctx.Done():
-				return
+		if seen, ok := m.state.Observe(ev, viewer); ok {
+			b, err := d.host.cfg.Rules.Events.Marshal(seen)
+			if err != nil {
+				return nil, err
 			}
-		case last:
-			return
-		default:
-			select {
-			case <-s.wake:
-			case <-s.gone:
-				return
-			case <-ctx.Done():
-				return
-			}
+			out = append(out, b)
 		}
 	}
-}
-
-func (s *Subscription[V]) next() (m Message[V], ok, last bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) == 0 {
-		return m, false, s.last
-	}
-	m = s.queue[0]
-	s.queue = s.queue[1:]
-	return m, true, s.last
+	return out, nil
 }

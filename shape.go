@@ -115,7 +115,8 @@ type Rules[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	// Optional: without it nobody does, which matters only where spectators see the game later.
 	Seated func(s S, actor string) bool
 	// Volatile reports whether a turn may be shown before it is committed, and lost with the process: the ticks of a
-	// race. Such turns are committed with the next one that is not volatile, and at the latest 20 at once. Optional.
+	// race. Such turns are committed with the next one that is not volatile, and at the latest 20 at once. A turn with
+	// a request id is never volatile. Optional.
 	Volatile func(t Turn[E]) bool
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +31,8 @@ type Table[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	busy     chan struct{} // full while a command runs: a mutex whose waiters can give up
 	unsure   *pending[S, C, E]
 	volatile []ledger.Tx // steps that cur has and the ledger has not, see Rules.Volatile
+	base     *S          // the state before them
+	lost     int         // how often such steps turned out never to have happened
 	cur      atomic.Pointer[S]
 }
 
@@ -144,6 +145,14 @@ func (t *Table[S, C, E, V]) View(viewer string) V { return t.State().View(viewer
 // included, gives that step's answer and never does it twice. Another Table, or this one after a restart, can tell only
 // by the request id: without one, look at the state before you try again there.
 func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], error) {
+	return t.do(ctx, in, cmd, 0)
+}
+
+// errMoved: the game has been stepped since the one who asks has looked.
+var errMoved = errors.New("glasshouse: the game has moved on")
+
+// do is Do; if at is not 0, it steps from that revision or not at all.
+func (t *Table[S, C, E, V]) do(ctx context.Context, in Input, cmd C, at uint64) (Turn[E], error) {
 	if err := in.Check(); err != nil {
 		return Turn[E]{}, err
 	}
@@ -159,6 +168,9 @@ func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], e
 	}
 	for n := 1; ; n++ {
 		rev := t.State().Rev()
+		if at != 0 && rev != at {
+			return Turn[E]{}, errMoved
+		}
 		turn, refused, err := t.try(ctx, in, cmd)
 		if err == nil || n == attempts || !refused && !lostRace(err) {
 			return turn, err
@@ -166,7 +178,7 @@ func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], e
 		if refused && len(t.volatile) > 0 {
 			return turn, err // nobody else can have stepped on from what only this Table has
 		}
-		t.volatile = nil // another process was faster, and what was held back never happened
+		t.lose()
 		if err := t.load(ctx); err != nil {
 			return Turn[E]{}, err
 		}
@@ -180,6 +192,9 @@ func (t *Table[S, C, E, V]) Do(ctx context.Context, in Input, cmd C) (Turn[E], e
 func (t *Table[S, C, E, V]) try(ctx context.Context, in Input, cmd C) (turn Turn[E], refused bool, err error) {
 	if in.ID != "" {
 		if turn, ok, err := t.answered(ctx, in); ok || err != nil {
+			if ok && turn.Rev > t.State().Rev() && len(t.volatile) == 0 { // answered elsewhere: show the state it led to
+				_ = t.load(ctx)
+			}
 			return turn, false, err
 		}
 	}
@@ -188,7 +203,10 @@ func (t *Table[S, C, E, V]) try(ctx context.Context, in Input, cmd C) (turn Turn
 		return Turn[E]{}, true, err
 	}
 	p := &pending[S, C, E]{in, cmd, next, turn, t.volatile, next.Tx(t.key, turn)}
-	if v := t.rules.Volatile; v != nil && v(turn) && len(t.volatile) < maxVolatile-1 && !t.rules.Done(next) {
+	if t.mayWait(next, turn) {
+		if len(t.volatile) == 0 {
+			t.base = t.cur.Load()
+		}
 		t.volatile = append(t.volatile, p.tx)
 		t.cur.Store(&next)
 		return turn, false, nil
@@ -197,20 +215,33 @@ func (t *Table[S, C, E, V]) try(ctx context.Context, in Input, cmd C) (turn Turn
 	return turn, false, err
 }
 
+// mayWait reports whether a step is held back. One with a request id is not: the id counts as taken once it is in the
+// ledger, and the answer is kept there.
+func (t *Table[S, C, E, V]) mayWait(next S, turn Turn[E]) bool {
+	v := t.rules.Volatile
+	return v != nil && turn.ID == "" && len(t.volatile) < maxVolatile-1 && !t.rules.Done(next) && v(turn)
+}
+
+// lose goes back to before what was held back: another process was faster, and it never happened.
+func (t *Table[S, C, E, V]) lose() {
+	if len(t.volatile) > 0 {
+		t.cur.Store(t.base)
+		t.volatile = nil
+		t.lost++
+	}
+}
+
 // write commits the steps that were held back, and then tx. Steps that are there already do no harm: they are known by
-// their ids.
+// their ids. Each waits for the one before: were they sent as a batch of independent ones, then after a lost race those
+// whose version happens to fit would follow on what the other process has done.
 func (t *Table[S, C, E, V]) write(ctx context.Context, held []ledger.Tx, tx ledger.Tx) (replayed bool, err error) {
-	if len(held) == 0 {
-		receipt, err := t.money.Do(ctx, tx)
-		return receipt.Replayed, err
-	}
-	for _, r := range t.money.DoAll(ctx, append(slices.Clone(held), tx)) {
-		if r.Err != nil {
-			return false, r.Err
+	for _, before := range held {
+		if _, err := t.money.Do(ctx, before); err != nil {
+			return false, err
 		}
-		replayed = r.Receipt.Replayed
 	}
-	return replayed, nil
+	receipt, err := t.money.Do(ctx, tx)
+	return receipt.Replayed, err
 }
 
 // Flush commits the volatile steps that are still held back, see Rules.Volatile.
@@ -228,7 +259,7 @@ func (t *Table[S, C, E, V]) Flush(ctx context.Context) error {
 	case err == nil:
 		t.volatile = nil
 	case lostRace(err):
-		t.volatile = nil
+		t.lose()
 		return t.load(ctx)
 	}
 	return err
@@ -273,7 +304,7 @@ func (t *Table[S, C, E, V]) settle(ctx context.Context, in Input, cmd C) (turn T
 		// Not wrapped: this command is not the uncertain one.
 		return turn, false, ledger.ErrBusy{Err: errors.New("the step before: " + err.Error())}
 	case lostRace(err):
-		t.volatile = nil
+		t.lose()
 		return turn, false, t.load(ctx)
 	}
 	return turn, false, nil // refused for good: it is as if it had never been
