@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,6 +59,42 @@ func BenchmarkBatchesAgainstSingles(b *testing.B) {
 	b.ReportMetric(float64(single)/float64(together), "×single")
 	b.ReportMetric(total/together.Seconds(), "batched-tx/s")
 	b.ReportMetric(total/single.Seconds(), "single-tx/s")
+}
+
+// BenchmarkCallersThatShareCommits commits transfers from 32 goroutines, then
+// as many from one, in turns, and reports how many times as fast the many are.
+func BenchmarkCallersThatShareCommits(b *testing.B) {
+	const callers, each = 32, 4
+	s, err := Open(b.TempDir() + "/ledger.db")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // a benchmark
+	l := ledger.New(s, fixed)
+	n := 0
+	run := func(goroutines, each int) time.Duration {
+		n++
+		start := time.Now()
+		var wg sync.WaitGroup
+		for g := range goroutines {
+			wg.Go(func() {
+				for i := range each {
+					if _, err := l.Do(context.Background(), pay(fmt.Sprintf("%d/%d/%d", n, g, i), "world", account(g), 1)); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return time.Since(start)
+	}
+	var many, one time.Duration
+	for b.Loop() {
+		many += run(callers, each)
+		one += run(1, callers*each)
+	}
+	b.ReportMetric(float64(one)/float64(many), "×single")
+	b.ReportMetric(float64(b.N*callers*each)/many.Seconds(), "shared-tx/s")
 }
 
 func account(i int) ledger.AccountID { return ledger.AccountID(fmt.Sprint("user:", i%1000)) }

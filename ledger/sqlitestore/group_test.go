@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,25 +96,28 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	l := ledger.New(s, fixed)
 	var wg sync.WaitGroup
 	errs := make([]error, 6)
+	var ended atomic.Int32
+	stays := func(i int) bool { return i == 1 || i == 5 } // number 1 leads once number 0 has gone
 	for i := range errs {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
-		if i < 4 {
+		if !stays(i) {
 			ctx, cancel = context.WithTimeout(ctx, time.Duration(10+5*i)*time.Millisecond)
 		}
 		wg.Go(func() {
 			defer cancel()
 			_, errs[i] = l.Do(ctx, pay(fmt.Sprint("t/", i), "world", "user:1", 1))
+			ended.Add(1)
 		})
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(60 * time.Millisecond)
+	require.Eventually(t, func() bool { return ended.Load() == 4 }, 10*time.Second, time.Millisecond, "they wait although their time is over")
 	require.NoError(t, hold.Rollback())
 	wg.Wait()
 	for i, err := range errs {
-		if i < 4 {
-			require.Equal(t, context.DeadlineExceeded, err)
-		} else {
+		if stays(i) {
 			require.NoError(t, err)
+		} else {
+			require.Equal(t, context.DeadlineExceeded, err)
 		}
 	}
 	require.Equal(t, int64(2), posted(t, s, "user:1"))
@@ -156,4 +160,77 @@ func TestViewsStand(t *testing.T) {
 	do(t, s, pay("b", "world", "user:1", 1))
 	require.Equal(t, int64(1), v.Balance(ledger.Key{Account: "user:1", Asset: "BRL/2"}).Posted)
 	require.Equal(t, int64(-1), v.Balance(ledger.Key{Account: "world", Asset: "BRL/2"}).Posted)
+}
+
+// TestReadIsOneMoment: a balance and a counter that move together are never
+// seen apart.
+func TestReadIsOneMoment(t *testing.T) {
+	ctx := context.Background()
+	s := openNew(t)
+	tx := func(i int) ledger.Tx {
+		tx := pay(fmt.Sprint("t/", i), "world", "user:1", 1)
+		tx.Count = []ledger.Count{{Key: "n", Delta: 1, Max: 1 << 40}}
+		return tx
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 200 {
+			_, err := ledger.New(s, fixed).Do(ctx, tx(i))
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		v, err := s.Read(ctx, ledger.Keys(tx(0)))
+		require.NoError(t, err)
+		require.Equal(t, v.Balance(ledger.Key{Account: "user:1", Asset: "BRL/2"}).Posted, v.Counter("n"))
+	}
+	require.Equal(t, int64(200), posted(t, s, "user:1"))
+}
+
+// TestOddDocumentQueries are answered as by the store in memory, whatever
+// bytes they hold.
+func TestOddDocumentQueries(t *testing.T) {
+	ctx := context.Background()
+	s, m := openNew(t), ledger.NewMemory()
+	var tx ledger.Tx
+	keys := []ledger.DocKey{"p", "p#", "p-", "p:1", "p:1z", "p:z", "p:zz", "pz", "pzz", "q", "P", "_p", "z", "zz", "#"}
+	for _, k := range keys {
+		tx.Docs = append(tx.Docs, ledger.DocWrite{Key: k, Status: "s"})
+	}
+	tx.ID = "all"
+	do(t, s, tx)
+	do(t, m, tx)
+	odd := append(keys, "", "~", " ", "p ", "p\x00", "p\xff", "p:\xff", "\xff", "p%", "p'", "ü", "p,", "p:zzz", "p:z~")
+	for _, prefix := range odd {
+		for _, after := range odd {
+			for _, status := range []string{"", "s", "\xff"} {
+				q := ledger.DocQuery{Prefix: prefix, After: after, Status: status}
+				var want, got []ledger.DocRow
+				for d, err := range m.Docs(ctx, q) {
+					require.NoError(t, err)
+					want = append(want, d)
+				}
+				for d, err := range s.Docs(ctx, q) {
+					require.NoError(t, err)
+					got = append(got, d)
+				}
+				require.Equal(t, want, got, "%+v", q)
+			}
+		}
+	}
+	for _, doc := range odd {
+		want, err := m.Journal(ctx, ledger.JournalQuery{Doc: doc, After: 1 << 63})
+		require.NoError(t, err)
+		got, err := s.Journal(ctx, ledger.JournalQuery{Doc: doc, After: 1 << 63})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 }

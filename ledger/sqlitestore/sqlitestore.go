@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/ncruces/go-sqlite3"        //nolint:depguard // the driver is what this module is for
+	"github.com/ncruces/go-sqlite3/driver" //nolint:depguard // the driver is what this module is for
 
 	"github.com/glasshouse-go/glasshouse/ledger/sqlstore"
 )

@@ -130,15 +130,20 @@ func replayed(tb testing.TB, s store) ledger.State {
 // commits go on meanwhile: documents that are only read, counters and balances
 // all tie entries together.
 func TestSealedOrderReplays(t *testing.T) {
+	t.Run("sealed meanwhile", func(t *testing.T) { sealedOrder(t, 2) })
+	t.Run("sealed in the end", func(t *testing.T) { sealedOrder(t, 0) })
+}
+
+func sealedOrder(t *testing.T, processes int) {
 	ctx := context.Background()
 	s := openNew(t)
 	for i := range 3 {
-		do(t, s, pay(fmt.Sprint("fund/", i), "world", ledger.AccountID(fmt.Sprint("user:", i)), 1000))
+		do(t, s, pay(fmt.Sprint("fund/", i), "world", ledger.AccountID(fmt.Sprint("user:", i)), 100))
 	}
 	do(t, s, ledger.Tx{ID: "table", Docs: []ledger.DocWrite{{Key: "table", Status: "open"}}})
 	stop := make(chan struct{})
 	var sealers, workers sync.WaitGroup
-	for range 2 {
+	for range processes {
 		sealers.Go(func() {
 			for {
 				select {
@@ -159,19 +164,18 @@ func TestSealedOrderReplays(t *testing.T) {
 			for i := range 30 {
 				d, err := l.Doc(ctx, "table")
 				require.NoError(t, err)
-				tx := pay(fmt.Sprintf("%d/%d", w, i), ledger.AccountID(fmt.Sprint("user:", i%3)), ledger.AccountID(fmt.Sprint("user:", (i+1)%3)), 100)
-				switch i % 3 {
+				tx := ledger.Tx{ID: fmt.Sprintf("%d/%d", w, i), Memo: []byte("m")}
+				switch i % 5 {
 				case 0:
 					tx.Docs = []ledger.DocWrite{{Key: "table", IfVersion: d.Version, Status: "open"}}
 				case 1:
-					tx.Post = nil
-					tx.Require = []ledger.Require{{Key: "table", Version: d.Version}, {Key: ledger.DocKey(fmt.Sprint("later:", i))}}
-				case 2:
-					tx.Count = []ledger.Count{{Key: "n", Delta: 1, Max: 40}}
-					tx.Docs = []ledger.DocWrite{{Key: ledger.DocKey(fmt.Sprint("later:", i-1))}}
-				}
-				if tx.Post == nil {
-					tx.Memo = []byte("read")
+					tx.Require = []ledger.Require{{Key: "table", Version: d.Version}, {Key: ledger.DocKey(fmt.Sprint("later:", i+3))}}
+				case 2: // never above 1: in another order it would be
+					tx.Count = []ledger.Count{{Key: "n", Delta: int64(1 - 2*(w%2)), Max: 1}}
+				case 3: // few have what they give away
+					tx.Post = pay("", ledger.AccountID(fmt.Sprint("user:", (i+w)%3)), ledger.AccountID(fmt.Sprint("user:", (i+w+1)%3)), 100).Post
+				case 4:
+					tx.Docs = []ledger.DocWrite{{Key: ledger.DocKey(fmt.Sprint("later:", i))}}
 				}
 				_, err = l.Do(ctx, tx)
 				if err == nil {
@@ -358,4 +362,35 @@ func TestTheTablesRefuse(t *testing.T) {
 	_, violated := errors.AsType[sqlstore.ErrViolated](errs[1])
 	require.True(t, violated, "%v", errs[1])
 	require.Equal(t, uint64(1), replayed(t, s).Seq)
+}
+
+// TestReadIsOneMoment: a balance and a counter that move together are never
+// seen apart.
+func TestReadIsOneMoment(t *testing.T) {
+	ctx := context.Background()
+	s := openNew(t)
+	tx := func(i int) ledger.Tx {
+		tx := pay(fmt.Sprint("t/", i), "world", "user:1", 1)
+		tx.Count = []ledger.Count{{Key: "n", Delta: 1, Max: 1 << 40}}
+		return tx
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 200 {
+			if _, err := ledger.New(s, fixed).Do(ctx, tx(i)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		v, err := s.Read(ctx, ledger.Keys(tx(0)))
+		require.NoError(t, err)
+		require.Equal(t, v.Balance(ledger.Key{Account: "user:1", Asset: "BRL/2"}).Posted, v.Counter("n"))
+	}
 }
