@@ -263,6 +263,10 @@ func TestListRefusesWhatDoesNotFollow(t *testing.T) {
 		seq, page := c.l.Seq(), jsonOf(t, c.l.Page(Filter{}, nil))
 		err := c.l.Apply(c.e)
 		require.Error(t, err, name)
+		if name == "unknown battle" {
+			require.ErrorContains(t, err, "journal entry 3: ")
+			require.ErrorContains(t, err, "version 2 of an unknown battle")
+		}
 		if name != "bad config" { // New says which field
 			_, corrupt := errors.AsType[*glasshouse.CorruptError](err)
 			require.True(t, corrupt, "%s: %v", name, err)
