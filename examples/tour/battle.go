@@ -57,8 +57,9 @@ func playBattle(v *visit) error {
 
 // fillSeats opens the battle and lets everybody in.
 func (v *visit) fillSeats(table *battleTable) error {
+	// The request id makes a command that an interrupted tour has done give its first answer again.
 	do := func(actor string, cmd battle.Command) error {
-		_, err := table.Do(v.ctx, glasshouse.Input{Actor: actor, At: v.now}, cmd)
+		_, err := table.Do(v.ctx, glasshouse.Input{Actor: actor, ID: "tour-" + cmd.Kind(), At: v.now}, cmd)
 		return err
 	}
 	if err := do(glasshouse.System, battle.Create{}); err != nil {

@@ -2,24 +2,32 @@
 package main
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 
 	"github.com/glasshouse-go/glasshouse/battle"
 	"github.com/glasshouse-go/glasshouse/examples/internal/audit"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
 
 const usage = `usage: tour [-seed N] [-out DIR] [-cases FILE] [-payout POLICY]
 
-Plays a private case battle of two people and two bots on a ledger in memory, settles it, writes its record and the
-ledger's journal, and verifies both. Time is virtual: nothing waits. The same flags give the same bytes.
+Plays a private case battle of two people and two bots on a ledger in a SQLite file, settles it, writes its record and
+the ledger's journal, and verifies both. Time is virtual: nothing waits. The same flags give the same bytes. A tour that
+was interrupted goes on where it stopped when it is run again with the same flags.
 
 Example: go run ./examples/tour -seed 12 -payout exact_cash -out my-records
 
@@ -40,7 +48,7 @@ type options struct {
 }
 
 // run is main without the process.
-func run(args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("tour", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -61,11 +69,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "tour: %q is too much; see tour -h\n", flags.Arg(0))
 		return 2
 	}
-	if err := tour(o, stdout); err != nil {
+	switch err := tour(ctx, o, stdout); {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "tour: interrupted; run it again with the same flags, and it goes on from here")
+	default:
 		fmt.Fprintf(stderr, "tour: %v\n", err)
-		return 1
 	}
-	return 0
+	return 1
 }
 
 // stop is one game of the tour.
@@ -78,11 +90,12 @@ var stops = []stop{
 	{"A private case battle, 2v2, two people and two bots", playBattle},
 }
 
-func tour(o options, w io.Writer) error {
-	v, err := newVisit(o, w)
+func tour(ctx context.Context, o options, w io.Writer) (err error) {
+	v, err := newVisit(ctx, o, w)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, v.store.Close()) }()
 	v.printf("glasshouse tour, seed %d\n", o.seed)
 	for i, s := range stops {
 		v.printf("\n%d. %s\n", i+1, s.title)
@@ -99,9 +112,6 @@ func tour(o options, w io.Writer) error {
 
 // check writes what an auditor gets, reads it again as he would, and says what he finds.
 func (v *visit) check() error {
-	if err := os.MkdirAll(v.out, 0o755); err != nil {
-		return err
-	}
 	v.printf("\nWritten and verified\n")
 	failed := false
 	command := "go run ./examples/verify"
@@ -121,7 +131,8 @@ func (v *visit) check() error {
 	if failed {
 		return errors.New("a record of this tour does not hold")
 	}
-	v.printf("\nVerify again:  %s\n", command)
+	v.printf("\nLedger:        %s, a SQLite file\n", v.path)
+	v.printf("Verify again:  %s\n", command)
 	tampered := filepath.Join(v.out, "tampered.json")
 	v.printf("Tamper:        sed 's/\"roll\":/\"roll\":1/' %s > %s\n", filepath.Join(v.out, v.files[0].name), tampered)
 	v.printf("               go run ./examples/verify %s\n", tampered)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -25,13 +26,16 @@ func play(t *testing.T, args ...string) (string, map[string][]byte) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "deep", "records")
 	var stdout, stderr bytes.Buffer
-	code := run(append([]string{"-out", dir}, args...), &stdout, &stderr)
+	code := run(t.Context(), append([]string{"-out", dir}, args...), &stdout, &stderr)
 	require.Equal(t, 0, code, stderr.String())
 	require.Empty(t, stderr.String())
 	files := make(map[string][]byte)
 	list, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, f := range list {
+		if filepath.Ext(f.Name()) == ".db" {
+			continue // the ledger itself
+		}
 		files[f.Name()], err = os.ReadFile(filepath.Join(dir, f.Name()))
 		require.NoError(t, err)
 	}
@@ -55,6 +59,42 @@ func TestTourTellsVerifiesAndWrites(t *testing.T) {
 		last = at
 	}
 	require.NotContains(t, out, "FAIL")
+}
+
+// interrupter cancels when a text has been written, as somebody would who reads it.
+type interrupter struct {
+	bytes.Buffer
+	text string
+	stop context.CancelFunc
+}
+
+func (w *interrupter) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if strings.Contains(w.String(), w.text) {
+		w.stop()
+	}
+	return n, err
+}
+
+func TestInterruptedTourGoesOnToTheSameBytes(t *testing.T) {
+	_, want := play(t)
+	dir := t.TempDir()
+	for _, text := range []string{"A private case battle", "commitment", "bruno  joins", "freeze"} {
+		ctx, stop := context.WithCancel(t.Context())
+		var stderr bytes.Buffer
+		require.Equal(t, 1, run(ctx, []string{"-out", dir}, &interrupter{text: text, stop: stop}, &stderr), text)
+		require.Contains(t, stderr.String(), "interrupted; run it again")
+		require.NoFileExists(t, filepath.Join(dir, "battle-tour.json"))
+	}
+	for range 2 { // and what is over stays over
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, 0, run(t.Context(), []string{"-out", dir}, &stdout, &stderr), stderr.String())
+		for name, data := range want {
+			got, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.Equal(t, string(data), string(got), name)
+		}
+	}
 }
 
 func TestDefaultTourShowsTheSecondRoulette(t *testing.T) {
@@ -243,7 +283,7 @@ func TestWrongCasesAreNamedAndNothingIsPlayed(t *testing.T) {
 			path := write(t, tc.text)
 			dir := filepath.Join(t.TempDir(), "records")
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, 1, run([]string{"-out", dir, "-cases", path}, &stdout, &stderr))
+			require.Equal(t, 1, run(t.Context(), []string{"-out", dir, "-cases", path}, &stdout, &stderr))
 			require.Contains(t, stderr.String(), "tour: "+path+":"+tc.line+": ")
 			require.Contains(t, stderr.String(), tc.want)
 			require.Equal(t, 1, strings.Count(stderr.String(), "\n"))
@@ -271,7 +311,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, tc.code, run(strings.Fields(tc.args), &stdout, &stderr))
+			require.Equal(t, tc.code, run(t.Context(), strings.Fields(tc.args), &stdout, &stderr))
 			require.Contains(t, stdout.String(), tc.stdout)
 			require.Contains(t, stderr.String(), tc.stderr)
 			require.Equal(t, tc.stderr == "", stderr.Len() == 0)
@@ -284,7 +324,7 @@ func TestExampleOfTheHelpWorks(t *testing.T) {
 	line, _, _ = strings.Cut(line, "\n")
 	t.Chdir(t.TempDir())
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 0, run(strings.Fields(line), &stdout, &stderr), stderr.String())
+	require.Equal(t, 0, run(t.Context(), strings.Fields(line), &stdout, &stderr), stderr.String())
 	require.FileExists(t, "my-records/battle-tour.json")
 }
 
@@ -294,5 +334,5 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	var stderr bytes.Buffer
-	require.Equal(t, 1, run([]string{"-out", t.TempDir()}, brokenPipe{}, &stderr))
+	require.Equal(t, 1, run(t.Context(), []string{"-out", t.TempDir()}, brokenPipe{}, &stderr))
 }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/glasshouse-go/glasshouse/fair"
 	"github.com/glasshouse-go/glasshouse/ledger"
+	"github.com/glasshouse-go/glasshouse/ledger/sqlitestore"
 )
 
 // money is what everybody pays with, in cents.
@@ -28,6 +31,8 @@ type visit struct {
 	ctx context.Context
 	now time.Time
 
+	path    string // of the ledger
+	store   *sqlitestore.Store
 	house   *ledger.Ledger
 	secrets *fair.Keyring
 	files   []file
@@ -39,17 +44,39 @@ type file struct {
 	data []byte
 }
 
-func newVisit(o options, w io.Writer) (*visit, error) {
-	v := &visit{options: o, w: w, ctx: context.Background(), now: time.Date(2026, 3, 14, 15, 0, 0, 0, time.UTC)}
+func newVisit(ctx context.Context, o options, w io.Writer) (*visit, error) {
+	v := &visit{options: o, w: w, ctx: ctx, now: time.Date(2026, 3, 14, 15, 0, 0, 0, time.UTC)}
 	var err error
 	if v.goods, err = loadCases(o.cases); err != nil {
 		return nil, err
 	}
-	v.house = ledger.New(ledger.NewMemory(), func() time.Time { return v.now })
+	if err := v.openLedger(); err != nil {
+		return nil, err
+	}
 	// A real house takes 32 random bytes and keeps them; this one wants the same game for the same seed.
 	secret := sha256.Sum256(fmt.Appendf(nil, "glasshouse tour %d", o.seed))
 	v.secrets = fair.NewKeyring(secret[:])
 	return v, nil
+}
+
+// openLedger opens the file of this very tour: another seed, other cases or another payout have another. What an
+// interrupted tour has committed is there; its steps are known by their ids and not done twice.
+func (v *visit) openLedger() error {
+	rules, err := battleConfig(v.goods, v.payout).Hash()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(v.out, 0o755); err != nil {
+		return err
+	}
+	name := sha256.Sum256(fmt.Appendf(nil, "%d %s", v.seed, rules))
+	v.path = filepath.Join(v.out, fmt.Sprintf("ledger-%x.db", name[:4]))
+	v.store, err = sqlitestore.OpenConfig(v.ctx, sqlitestore.Config{Path: v.path, Now: func() time.Time { return v.now }})
+	if err != nil {
+		return err
+	}
+	v.house = ledger.New(v.store, func() time.Time { return v.now })
+	return nil
 }
 
 func (v *visit) printf(format string, args ...any) {
