@@ -14,11 +14,13 @@ import (
 )
 
 // Every statement names the realm and full primary keys: only rows that are
-// meant are read and locked. Lists come as arrays, so that there is one
-// statement for any number of rows.
+// meant are read and locked. Rows are written one by one, since a statement is
+// no round trip: the plan of an UPDATE that joins a list depends on what the
+// server believes about the size of the table, and may read all of it.
 const (
 	// Rows that do not exist cannot be locked: these make them, in the order of
 	// their keys, all before the first row is locked.
+	claimID        = "INSERT INTO ledger_tx (realm, id) VALUES ($1, $2) ON CONFLICT (realm, id) DO NOTHING"
 	claimIDs       = "INSERT INTO ledger_tx (realm, id) SELECT $1::text, k.id FROM unnest($2::text[]) AS k(id) ORDER BY 2 ON CONFLICT (realm, id) DO NOTHING RETURNING id"
 	ensureBalances = "INSERT INTO ledger_balance (realm, account, asset) SELECT $1::text, k.account, k.asset FROM unnest($2::text[], $3::text[]) AS k(account, asset) ORDER BY 2, 3 ON CONFLICT (realm, account, asset) DO NOTHING"
 	ensureHolds    = "INSERT INTO ledger_hold (realm, id) SELECT $1::text, k.id FROM unnest($2::text[]) AS k(id) ORDER BY 2 ON CONFLICT (realm, id) DO NOTHING"
@@ -26,32 +28,25 @@ const (
 	ensureCounts   = "INSERT INTO ledger_counter (realm, key) SELECT $1::text, k.key FROM unnest($2::text[]) AS k(key) ORDER BY 2 ON CONFLICT (realm, key) DO NOTHING"
 
 	selectReceipts = "SELECT id, receipt FROM ledger_tx WHERE realm = $1 AND id = ANY($2::text[]) AND receipt <> ''"
-	selectBalances = "SELECT account, asset, posted, held, floor, version, closed, stamp FROM ledger_balance WHERE realm = $1 AND (account, asset) IN (SELECT k.account, k.asset FROM unnest($2::text[], $3::text[]) AS k(account, asset)) ORDER BY account, asset"
+	selectBalance  = "SELECT account, asset, posted, held, floor, version, closed, stamp FROM ledger_balance WHERE realm = $1 AND account = $2 AND asset = $3"
 	selectHolds    = "SELECT id, account, asset, amount, expires_at, remaining, state FROM ledger_hold WHERE realm = $1 AND id = ANY($2::text[]) ORDER BY id"
 	selectDocs     = "SELECT key, version, status, body, sealed, updated, stamp FROM ledger_doc WHERE realm = $1 AND key = ANY($2::text[]) ORDER BY key"
 	selectCounts   = "SELECT key, value, stamp FROM ledger_counter WHERE realm = $1 AND key = ANY($2::text[]) ORDER BY key"
 	forUpdate      = " FOR UPDATE"
 
-	updateBalances = "UPDATE ledger_balance b SET posted = k.posted, held = k.held, floor = k.floor, version = k.version, closed = k.closed, stamp = k.stamp" +
-		" FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::boolean[], $9::bigint[]) AS k(account, asset, posted, held, floor, version, closed, stamp)" +
-		" WHERE b.realm = $1 AND b.account = k.account AND b.asset = k.asset"
-	updateHolds = "UPDATE ledger_hold h SET account = k.account, asset = k.asset, amount = k.amount, expires_at = k.expires_at, remaining = k.remaining, state = k.state" +
-		" FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::smallint[]) AS k(id, account, asset, amount, expires_at, remaining, state)" +
-		" WHERE h.realm = $1 AND h.id = k.id"
-	updateDocs = "UPDATE ledger_doc d SET version = k.version, status = k.status, body = k.body, sealed = k.sealed, updated = k.updated, stamp = k.stamp" +
-		" FROM unnest($2::text[], $3::bigint[], $4::text[], $5::bytea[], $6::boolean[], $7::bigint[], $8::bigint[]) AS k(key, version, status, body, sealed, updated, stamp)" +
-		" WHERE d.realm = $1 AND d.key = k.key"
-	updateCounts = "UPDATE ledger_counter c SET value = k.value, stamp = k.stamp FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS k(key, value, stamp) WHERE c.realm = $1 AND c.key = k.key"
-	fillClaims   = "UPDATE ledger_tx t SET at = k.at, digest = k.digest, tx = k.tx, receipt = k.receipt" +
-		" FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::text[], $6::text[]) AS k(id, at, digest, tx, receipt) WHERE t.realm = $1 AND t.id = k.id"
-	insertUnsealed = "INSERT INTO ledger_unsealed (realm, id, stamp, at, digest, docs) SELECT $1::text, k.id, k.stamp, k.at, k.digest, k.docs" +
-		" FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bytea[], $6::text[]) AS k(id, stamp, at, digest, docs)"
+	updateBalance  = "UPDATE ledger_balance SET posted = $4, held = $5, floor = $6, version = $7, closed = $8, stamp = $9 WHERE realm = $1 AND account = $2 AND asset = $3"
+	updateHold     = "UPDATE ledger_hold SET account = $3, asset = $4, amount = $5, expires_at = $6, remaining = $7, state = $8 WHERE realm = $1 AND id = $2"
+	updateDoc      = "UPDATE ledger_doc SET version = $3, status = $4, body = $5, sealed = $6, updated = $7, stamp = $8 WHERE realm = $1 AND key = $2"
+	stampDoc       = "UPDATE ledger_doc SET stamp = $3 WHERE realm = $1 AND key = $2"
+	updateCount    = "UPDATE ledger_counter SET value = $3, stamp = $4 WHERE realm = $1 AND key = $2"
+	fillClaim      = "UPDATE ledger_tx SET at = $3, digest = $4, tx = $5, receipt = $6 WHERE realm = $1 AND id = $2"
+	insertUnsealed = "INSERT INTO ledger_unsealed (realm, id, stamp, at, digest, docs) VALUES ($1, $2, $3, $4, $5, $6)"
 
-	dropClaims   = "DELETE FROM ledger_tx WHERE realm = $1 AND id = ANY($2::text[]) AND receipt = ''"
-	dropBalances = "DELETE FROM ledger_balance WHERE realm = $1 AND (account, asset) IN (SELECT k.account, k.asset FROM unnest($2::text[], $3::text[]) AS k(account, asset)) AND version = 0"
-	dropHolds    = "DELETE FROM ledger_hold WHERE realm = $1 AND id = ANY($2::text[]) AND state = 0"
-	dropDocs     = "DELETE FROM ledger_doc WHERE realm = $1 AND key = ANY($2::text[]) AND version = 0 AND stamp = 0"
-	dropCounts   = "DELETE FROM ledger_counter WHERE realm = $1 AND key = ANY($2::text[]) AND stamp = 0"
+	dropClaim   = "DELETE FROM ledger_tx WHERE realm = $1 AND id = $2 AND receipt = ''"
+	dropBalance = "DELETE FROM ledger_balance WHERE realm = $1 AND account = $2 AND asset = $3 AND version = 0"
+	dropHold    = "DELETE FROM ledger_hold WHERE realm = $1 AND id = $2 AND state = 0"
+	dropDoc     = "DELETE FROM ledger_doc WHERE realm = $1 AND key = $2 AND version = 0 AND stamp = 0"
+	dropCount   = "DELETE FROM ledger_counter WHERE realm = $1 AND key = $2 AND stamp = 0"
 )
 
 // lock begins the transaction, claims the ids, and locks and reads all rows,
@@ -64,7 +59,16 @@ func (s *Store) lock(ctx context.Context, conn *pgxpool.Conn, ks *ledger.KeySet,
 	v, fresh := newView(), map[string]bool{}
 	b := &pgx.Batch{}
 	b.Queue(s.begin)
-	if len(ids) > 0 {
+	switch len(ids) {
+	case 0:
+	case 1:
+		b.Queue(claimID, s.realm, ids[0]).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() == 1 {
+				fresh[ids[0]] = true
+			}
+			return nil
+		})
+	default:
 		b.Queue(claimIDs, s.realm, ids).Query(func(rows pgx.Rows) error {
 			return each(rows, func() error {
 				var id string
@@ -74,22 +78,13 @@ func (s *Store) lock(ctx context.Context, conn *pgxpool.Conn, ks *ledger.KeySet,
 			})
 		})
 	}
-	accounts, assets := columns(ks.Balances)
-	if len(accounts) > 0 {
-		b.Queue(ensureBalances, s.realm, accounts, assets)
-	}
-	if len(ks.Holds) > 0 {
-		b.Queue(ensureHolds, s.realm, ks.Holds)
-	}
-	if len(ks.Docs) > 0 {
-		b.Queue(ensureDocs, s.realm, texts(ks.Docs))
-	}
-	if len(ks.Counts) > 0 {
-		b.Queue(ensureCounts, s.realm, ks.Counts)
-	}
+	s.queueEnsures(b, ks)
 	s.queueReads(b, v, ks, forUpdate)
 	if err := conn.SendBatch(ctx, b).Close(); err != nil {
 		return nil, err
+	}
+	if !s.known.learn(v, ks) {
+		return nil, errBusy
 	}
 	if len(fresh) == len(ids) {
 		return v, nil
@@ -116,11 +111,27 @@ func (s *Store) lock(ctx context.Context, conn *pgxpool.Conn, ks *ledger.KeySet,
 	return v, nil
 }
 
+// queueEnsures adds the statements that make rows which may not exist.
+func (s *Store) queueEnsures(b *pgx.Batch, ks *ledger.KeySet) {
+	unknown := s.known.without(ks)
+	if accounts, assets := columns(unknown.Balances); len(accounts) > 0 {
+		b.Queue(ensureBalances, s.realm, accounts, assets)
+	}
+	if len(unknown.Holds) > 0 {
+		b.Queue(ensureHolds, s.realm, unknown.Holds)
+	}
+	if len(unknown.Docs) > 0 {
+		b.Queue(ensureDocs, s.realm, texts(unknown.Docs))
+	}
+	if len(unknown.Counts) > 0 {
+		b.Queue(ensureCounts, s.realm, unknown.Counts)
+	}
+}
+
 // queueReads adds the statements that fill v.
 func (s *Store) queueReads(b *pgx.Batch, v *view, ks *ledger.KeySet, lock string) {
-	if len(ks.Balances) > 0 {
-		accounts, assets := columns(ks.Balances)
-		b.Queue(selectBalances+lock, s.realm, accounts, assets).Query(v.scanBalances)
+	for _, k := range ks.Balances {
+		b.Queue(selectBalance+lock, s.realm, string(k.Account), string(k.Asset)).Query(v.scanBalances)
 	}
 	if len(ks.Holds) > 0 {
 		b.Queue(selectHolds+lock, s.realm, ks.Holds).Query(v.scanHolds)
@@ -236,16 +247,25 @@ func (u *unit) encode(c *ledger.Change) error {
 	return err
 }
 
+// job is what was locked and judged.
+type job struct {
+	v     *view
+	ks    *ledger.KeySet
+	ids   []string
+	units []*unit
+	drop  bool // some were refused
+}
+
 // write sends all that changed together with COMMIT: one round trip. A
 // statement that fails keeps the server from running those behind it.
-func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, v *view, ks *ledger.KeySet, units []*unit, some bool) error {
+func (s *Store) write(ctx context.Context, conn *pgxpool.Conn, j job) error {
 	ctx, cancel := linger(ctx)
 	defer cancel()
 	b, committed := &pgx.Batch{}, false
-	s.queueRows(b, v, ks)
-	s.queueEntries(b, units)
-	if some {
-		s.queueDrops(b, ks, units)
+	s.queueRows(b, j.v, j.ks)
+	s.queueEntries(b, j.units)
+	if j.drop {
+		s.queueDrops(b, j.v, j.ks, j.ids)
 	}
 	queueCommit(b, &committed)
 	err := conn.SendBatch(ctx, b).Close()
@@ -278,46 +298,40 @@ func linger(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // queueRows writes what v has that is dirty.
 func (s *Store) queueRows(b *pgx.Batch, v *view, ks *ledger.KeySet) {
-	var t table
 	for _, k := range ks.Balances {
 		if r := v.balances[k]; r.dirty {
-			t.add(string(k.Account), string(k.Asset), r.v.Posted, r.v.Held, r.v.Floor, int64(r.v.Version), r.v.Closed, r.stamp)
+			b.Queue(updateBalance, s.realm, string(k.Account), string(k.Asset), r.v.Posted, r.v.Held, r.v.Floor, int64(r.v.Version), r.v.Closed, r.stamp)
 		}
 	}
-	t.queue(b, updateBalances, s.realm)
 	for _, id := range ks.Holds {
 		if r := v.holds[id]; r.dirty {
 			h := &r.v
-			t.add(id, string(h.From), string(h.Asset), h.Amount, h.ExpiresAt, h.Left, int16(h.State))
+			b.Queue(updateHold, s.realm, id, string(h.From), string(h.Asset), h.Amount, h.ExpiresAt, h.Left, int16(h.State))
 		}
 	}
-	t.queue(b, updateHolds, s.realm)
 	for _, k := range ks.Docs {
-		if r := v.docs[k]; r.dirty {
-			t.add(string(k), int64(r.v.Version), r.v.Status, notNil(r.v.Body), r.v.Sealed, r.v.Updated, r.stamp)
+		switch r := v.docs[k]; {
+		case r.dirty:
+			b.Queue(updateDoc, s.realm, string(k), int64(r.v.Version), r.v.Status, notNil(r.v.Body), r.v.Sealed, r.v.Updated, r.stamp)
+		case r.read:
+			b.Queue(stampDoc, s.realm, string(k), r.stamp)
 		}
 	}
-	t.queue(b, updateDocs, s.realm)
 	for _, k := range ks.Counts {
 		if r := v.counts[k]; r.dirty {
-			t.add(k, r.v, r.stamp)
+			b.Queue(updateCount, s.realm, k, r.v, r.stamp)
 		}
 	}
-	t.queue(b, updateCounts, s.realm)
 }
 
 func (s *Store) queueEntries(b *pgx.Batch, units []*unit) {
-	var entries, unsealed table
 	for _, u := range units {
-		if !u.accepted() {
-			continue
+		if u.accepted() {
+			r := &u.change.Receipt
+			b.Queue(fillClaim, s.realm, r.ID, r.At, r.Digest[:], u.tx, u.receipt)
+			b.Queue(insertUnsealed, s.realm, r.ID, u.stamp, r.At, r.Digest[:], joinDocs(r.Docs))
 		}
-		r := &u.change.Receipt
-		entries.add(r.ID, r.At, r.Digest[:], u.tx, u.receipt)
-		unsealed.add(r.ID, u.stamp, r.At, r.Digest[:], joinDocs(r.Docs))
 	}
-	entries.queue(b, fillClaims, s.realm)
-	unsealed.queue(b, insertUnsealed, s.realm)
 }
 
 func joinDocs(docs []ledger.DocVersion) string {
@@ -330,27 +344,31 @@ func joinDocs(docs []ledger.DocVersion) string {
 
 // queueDrops removes what lock made for units that were refused. Rows that
 // were there before, or that an accepted unit needs, stay.
-func (s *Store) queueDrops(b *pgx.Batch, ks *ledger.KeySet, units []*unit) {
-	var ids []string
-	for _, u := range units {
-		if !u.accepted() && u.ks.ID != "" {
-			ids = append(ids, u.ks.ID)
+func (s *Store) queueDrops(b *pgx.Batch, v *view, ks *ledger.KeySet, ids []string) {
+	for _, id := range ids {
+		if _, ok := v.receipts[id]; !ok {
+			b.Queue(dropClaim, s.realm, id)
 		}
 	}
-	if len(ids) > 0 {
-		b.Queue(dropClaims, s.realm, ids)
+	for _, k := range ks.Balances {
+		if v.balances[k].v.Version == 0 {
+			b.Queue(dropBalance, s.realm, string(k.Account), string(k.Asset))
+		}
 	}
-	if accounts, assets := columns(ks.Balances); len(accounts) > 0 {
-		b.Queue(dropBalances, s.realm, accounts, assets)
+	for _, id := range ks.Holds {
+		if v.holds[id].v.State == 0 {
+			b.Queue(dropHold, s.realm, id)
+		}
 	}
-	if len(ks.Holds) > 0 {
-		b.Queue(dropHolds, s.realm, ks.Holds)
+	for _, k := range ks.Docs {
+		if r := v.docs[k]; r.v.Version == 0 && r.stamp == 0 {
+			b.Queue(dropDoc, s.realm, string(k))
+		}
 	}
-	if len(ks.Docs) > 0 {
-		b.Queue(dropDocs, s.realm, texts(ks.Docs))
-	}
-	if len(ks.Counts) > 0 {
-		b.Queue(dropCounts, s.realm, ks.Counts)
+	for _, k := range ks.Counts {
+		if v.counts[k].stamp == 0 {
+			b.Queue(dropCount, s.realm, k)
+		}
 	}
 }
 

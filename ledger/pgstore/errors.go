@@ -77,7 +77,7 @@ func classify(err error) class {
 }
 
 // errBusy: what was read cannot be, unless somebody else is at it.
-var errBusy = errors.New("pgstore: an id is taken by a transaction that is not to be seen")
+var errBusy = errors.New("pgstore: rows are there that cannot be seen, or gone that were there")
 
 // errRolledBack: the server answered COMMIT with ROLLBACK.
 var errRolledBack = errors.New("pgstore: the server rolled back instead of committing")

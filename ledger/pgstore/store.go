@@ -36,6 +36,7 @@ type Store struct {
 	realm string
 	begin string
 	last  atomic.Int64 // the latest stamp given out
+	known known
 }
 
 var (
@@ -233,7 +234,7 @@ func (s *Store) attempt(ctx context.Context, units []*unit) (sent bool, err erro
 	if accepted == 0 {
 		return false, nil
 	}
-	return true, s.write(ctx, conn, v, &ks, units, accepted < len(units))
+	return true, s.write(ctx, conn, job{v, &ks, ids, units, accepted < len(units)})
 }
 
 // patience bounds what is waited for when nobody waits any more.

@@ -20,6 +20,7 @@ type row[T any] struct {
 	v     T
 	stamp int64 // of the last Tx that saw the row
 	dirty bool  // to be written
+	read  bool  // only the stamp is to be written
 }
 
 func newView() *view {
@@ -71,21 +72,22 @@ func (v *view) seen(ks *ledger.KeySet) (last int64) {
 // sealed ones have no next writer.
 func (v *view) absorb(c *ledger.Change, ks *ledger.KeySet, stamp int64) {
 	for _, b := range c.Receipt.Balances {
-		v.balances[b.Key] = row[ledger.Balance]{b, stamp, true}
+		v.balances[b.Key] = row[ledger.Balance]{v: b, stamp: stamp, dirty: true}
 	}
 	for _, h := range c.Holds {
-		v.holds[h.ID] = row[ledger.HoldRow]{h, stamp, true}
+		v.holds[h.ID] = row[ledger.HoldRow]{v: h, stamp: stamp, dirty: true}
 	}
 	for _, k := range ks.Docs {
 		if d := v.docs[k]; !d.v.Sealed {
-			v.docs[k] = row[ledger.Doc]{d.v, stamp, true}
+			d.stamp, d.read = stamp, true
+			v.docs[k] = d
 		}
 	}
 	for _, d := range c.Docs {
-		v.docs[d.Key] = row[ledger.Doc]{d.Doc, stamp, true}
+		v.docs[d.Key] = row[ledger.Doc]{v: d.Doc, stamp: stamp, dirty: true}
 	}
 	for _, n := range c.Receipt.Counts {
-		v.counts[n.Key] = row[int64]{n.Value, stamp, true}
+		v.counts[n.Key] = row[int64]{v: n.Value, stamp: stamp, dirty: true}
 	}
 	v.receipts[c.Receipt.ID] = c.Receipt
 }
