@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -101,4 +102,50 @@ func kill(t *testing.T, path string, k int) {
 	time.Sleep(time.Duration(k%7) * 100 * time.Microsecond)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
+}
+
+// TestTornWrites copies the files of a store in use, cuts the copy of the log
+// anywhere, as a loss of power may, and opens it: a whole number of commits is
+// there, in order, chained and balanced; with the log whole, all are.
+func TestTornWrites(t *testing.T) {
+	txs := game(crashTxs)
+	s := openNew(t)
+	play(t, s, txs, func(int) {})
+	want, err := s.Journal(context.Background(), ledger.JournalQuery{})
+	require.NoError(t, err)
+	file, err := os.ReadFile(s.path)
+	require.NoError(t, err)
+	log, err := os.ReadFile(s.path + "-wal")
+	require.NoError(t, err)
+	require.Greater(t, len(log), 100_000)
+	cuts, seen := 40, map[int]bool{}
+	if testing.Short() {
+		cuts = 6
+	}
+	for i := range cuts + 1 {
+		size := len(log) * i / cuts
+		if i < cuts {
+			size += i * 97 // not at the end of a page
+		}
+		path := filepath.Join(t.TempDir(), "copy.db")
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		require.NoError(t, os.WriteFile(path+"-wal", log[:size], 0o600))
+		c := openAt(t, path)
+		had, err := c.Journal(context.Background(), ledger.JournalQuery{})
+		require.NoError(t, err)
+		require.True(t, len(had) == 0 || reflect.DeepEqual(want[:len(had)], had), "cut at %d: not the first entries", size)
+		seen[len(had)] = true
+		if i == cuts {
+			require.Len(t, had, len(want))
+		}
+		st := replayed(t, c)
+		for _, b := range st.Balances {
+			have, err := ledger.New(c, fixed).Balance(context.Background(), b.Key.Account, b.Key.Asset)
+			require.NoError(t, err)
+			require.Equal(t, b, have)
+		}
+		play(t, c, txs, func(int) {})
+		require.Equal(t, replayed(t, s), replayed(t, c))
+	}
+	require.Greater(t, len(seen), cuts/3, "the cuts hit different commits")
 }

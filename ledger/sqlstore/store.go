@@ -109,6 +109,9 @@ func newStore(db *sql.DB, cfg Config) (*Store, error) {
 		db: db, t: &texts{d: d, prefix: cfg.Prefix}, realm: cfg.Realm, isolation: cfg.Isolation,
 		now: cfg.Now, classify: cfg.Classify, write: newPrepared(db), read: newPrepared(db),
 	}
+	if !d.many {
+		s.isolation = sql.LevelDefault // the only one there is
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}
