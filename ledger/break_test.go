@@ -65,3 +65,8 @@ func TestAuditFindsAHoldOfNoState(t *testing.T) {
 		require.Equal(t, []ledger.Finding{{Code: "hold", Subject: "a", Detail: "neither open nor closed"}}, ledger.Audit(s))
 	}
 }
+
+func TestAvailableIsWhatIsNotHeld(t *testing.T) {
+	require.Equal(t, int64(7), ledger.Balance{Posted: 10, Held: 3}.Available())
+	require.Equal(t, int64(-13), ledger.Balance{Posted: -10, Held: 3}.Available())
+}
