@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "tour: interrupted; run it again with the same flags, and it goes on from here")
+		fmt.Fprintf(stderr, "tour: interrupted; run it again with the same flags, and it goes on from here\n")
 	default:
 		fmt.Fprintf(stderr, "tour: %v\n", err)
 	}
