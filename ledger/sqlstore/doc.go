@@ -1,12 +1,11 @@
 // Package sqlstore keeps a ledger in a SQL database, beside the tables of the
 // program that embeds it. It needs database/sql only: the driver is yours.
 //
-//	db, err := sql.Open(driver, source)
 //	s, err := sqlstore.Open(ctx, db, sqlstore.Config{Dialect: sqlstore.Postgres})
 //	l := ledger.New(s, time.Now)
 //
-// Package sqlitestore is this one with a driver and the right settings, in one
-// file: take it unless you have a database already.
+// Package sqlitestore is this with a driver and settings: take it unless you
+// have a database already.
 //
 // # Beside your own schema
 //
@@ -45,10 +44,10 @@
 //
 // One transaction writes at a time. Callers of Do who wait for it share the
 // next commit, each with an outcome of his own. Entries are chained when they
-// are committed. The pool should have one connection
-// (SetMaxOpenConns(1)), journal_mode WAL, synchronous FULL, a busy timeout and
-// immediate transactions; give a second pool as Config.Readers. A goroutine
-// that holds the one connection must not call Do: it would wait for itself.
+// are committed. Use a pool of one connection, WAL, synchronous FULL, a busy
+// timeout and immediate transactions, and a second pool as Config.Readers. A
+// goroutine that holds the one connection must not call Do: it would wait for
+// itself.
 //
 // # PostgreSQL and its kin
 //
