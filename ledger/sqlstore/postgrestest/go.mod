@@ -9,6 +9,7 @@ require (
 )
 
 require (
+	github.com/glasshouse-go/glasshouse/ledger/pgstore v0.0.0
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -19,3 +20,5 @@ require (
 )
 
 replace github.com/glasshouse-go/glasshouse => ../../..
+
+replace github.com/glasshouse-go/glasshouse/ledger/pgstore => ../../pgstore

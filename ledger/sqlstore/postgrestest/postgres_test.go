@@ -18,6 +18,7 @@ import (
 
 	"github.com/glasshouse-go/glasshouse/ledger"
 	"github.com/glasshouse-go/glasshouse/ledger/ledgertest"
+	"github.com/glasshouse-go/glasshouse/ledger/pgstore/pgtest"
 	"github.com/glasshouse-go/glasshouse/ledger/sqlstore"
 )
 
@@ -27,11 +28,7 @@ func fixed() time.Time { return time.Unix(0, epoch) }
 
 func database(tb testing.TB) *sql.DB {
 	tb.Helper()
-	url := os.Getenv("PGSTORE_URL")
-	if url == "" {
-		tb.Skip("no PGSTORE_URL: initdb -A trust -D /tmp/pg && pg_ctl -w -D /tmp/pg -o '-p 54321 -k /tmp' start, then PGSTORE_URL='postgres://127.0.0.1:54321/postgres?sslmode=disable'")
-	}
-	db, err := sql.Open("pgx", url)
+	db, err := sql.Open("pgx", pgtest.Server(tb))
 	require.NoError(tb, err)
 	db.SetMaxIdleConns(8)
 	db.SetMaxOpenConns(16)
