@@ -54,7 +54,7 @@ func (s *Store) within(ctx context.Context, tx *sql.Tx, u *unit) error {
 	if err := point("SAVEPOINT"); err != nil {
 		return s.failed(ctx, err)
 	}
-	ses := session{tx, s.t, s.realm}
+	ses := session{tx, s.t, s.realm, &s.last}
 	accepted, err := ses.run(ctx, []*unit{u})
 	switch {
 	case err != nil && s.classify(err) == Violated:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/glasshouse-go/glasshouse/ledger"
 )
@@ -41,6 +42,7 @@ type session struct {
 	q     querier
 	t     *texts
 	realm string
+	last  *atomic.Int64
 }
 
 // exec runs format for all items, which give the parameters of a row each.

@@ -55,7 +55,7 @@ func (s *Store) sealOnce(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer o.end()
-	ses := session{o.tx, s.t, s.realm}
+	ses := session{o.tx, s.t, s.realm, &s.last}
 	n, err := ses.seal(ctx)
 	if err != nil || n == 0 {
 		_ = o.tx.Rollback()

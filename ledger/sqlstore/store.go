@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/glasshouse-go/glasshouse/ledger"
@@ -54,6 +55,7 @@ type Store struct {
 	classify    func(error) Class
 	write, read *prepared
 	group       group
+	last        atomic.Int64 // the latest stamp given out
 }
 
 var (
@@ -267,7 +269,7 @@ func (s *Store) attempt(ctx context.Context, units []*unit, o *open) (committing
 	if !s.t.d.many {
 		q = inTx{o.tx, s.write}
 	}
-	ses := session{q, s.t, s.realm}
+	ses := session{q, s.t, s.realm, &s.last}
 	n, err := ses.run(ctx, units)
 	if err != nil || n == 0 {
 		_ = o.tx.Rollback() // what it failed of is said by err
@@ -292,7 +294,7 @@ func (s *Store) resolve(ctx context.Context, units []*unit, cause error) {
 	defer cancel()
 	_, ids := union(units)
 	v := newView()
-	ses := session{s.read.db, s.t, s.realm}
+	ses := session{s.read.db, s.t, s.realm, &s.last}
 	if err := ses.receipts(ctx, v, ids); err != nil {
 		cause = errors.Join(cause, err)
 	}
@@ -314,7 +316,7 @@ func (s *Store) Read(ctx context.Context, ks ledger.KeySet) (ledger.View, error)
 	}
 	s.prepareReads(ctx)
 	if len(ids)+len(ks.Balances)+len(ks.Holds)+len(ks.Docs)+len(ks.Counts) == 1 { // one statement is one snapshot
-		ses := session{s.direct(), s.t, s.realm}
+		ses := session{s.direct(), s.t, s.realm, &s.last}
 		v, err := ses.view(ctx, &ks, ids, "")
 		return v, s.failed(ctx, err)
 	}
@@ -331,7 +333,7 @@ func (s *Store) Read(ctx context.Context, ks ledger.KeySet) (ledger.View, error)
 	if !s.t.d.many {
 		q = inTx{tx, s.read}
 	}
-	ses := session{q, s.t, s.realm}
+	ses := session{q, s.t, s.realm, &s.last}
 	v, err := ses.view(ctx, &ks, ids, "")
 	return v, s.failed(ctx, err)
 }
@@ -452,7 +454,7 @@ func (s *Store) docs(ctx context.Context, q ledger.DocQuery, limit int) (list []
 	}
 	args = append(args, limit)
 	s.prepareReads(ctx)
-	ses := session{s.direct(), s.t, s.realm}
+	ses := session{s.direct(), s.t, s.realm, &s.last}
 	err = ses.query(ctx, s.t.text(text+" ORDER BY key LIMIT ?", 0), args, func(rows *sql.Rows) error {
 		d, _, err := scanDoc(rows)
 		list = append(list, d)
@@ -481,7 +483,7 @@ func (s *Store) Journal(ctx context.Context, q ledger.JournalQuery) (list []ledg
 		text, args = selectDocJournal, []any{s.realm, string(q.Doc), int64(q.After), q.Limit}
 	}
 	s.prepareReads(ctx)
-	ses := session{s.direct(), s.t, s.realm}
+	ses := session{s.direct(), s.t, s.realm, &s.last}
 	err = ses.query(ctx, s.t.text(text, 0), args, func(rows *sql.Rows) error {
 		e, err := scanEntry(rows)
 		list = append(list, e)

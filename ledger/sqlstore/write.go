@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"sync/atomic"
 
 	"github.com/glasshouse-go/glasshouse/ledger"
 )
@@ -65,11 +65,9 @@ func (s *session) run(ctx context.Context, units []*unit) (accepted int, err err
 	if err != nil {
 		return 0, err
 	}
-	last := int64(math.MinInt64)
 	for _, u := range units {
-		if u.judge(v, last, s.t.d.many); u.accepted() {
+		if u.judge(v, s.last, s.t.d.many); u.accepted() {
 			accepted++
-			last = u.stamp
 		}
 	}
 	if accepted == 0 {
@@ -87,8 +85,9 @@ func (s *session) run(ctx context.Context, units []*unit) (accepted int, err err
 }
 
 // judge shows v to the unit's function and takes its answer over. last is the
-// stamp of the unit before: a batch keeps its order in the journal.
-func (u *unit) judge(v *view, last int64, reads bool) {
+// latest stamp that this Store gave out: what it commits one after the other,
+// in a batch or not, keeps its order in the journal.
+func (u *unit) judge(v *view, last *atomic.Int64, reads bool) {
 	u.change = ledger.Change{}
 	if u.err = u.ctx.Err(); u.err != nil {
 		return
@@ -98,8 +97,19 @@ func (u *unit) judge(v *view, last int64, reads bool) {
 	if u.err = err; err != nil || c.Receipt.Replayed {
 		return
 	}
-	u.change, u.stamp = c, v.stamp(&u.ks, max(c.Receipt.At, last+1))
+	u.change, u.stamp = c, raise(last, v.stamp(&u.ks, c.Receipt.At))
 	v.absorb(&c, &u.ks, u.stamp, reads)
+}
+
+// raise gives at least this, and more than ever before.
+func raise(last *atomic.Int64, least int64) int64 {
+	for {
+		before := last.Load()
+		next := max(least, before+1)
+		if last.CompareAndSwap(before, next) {
+			return next
+		}
+	}
 }
 
 // drop removes what ensure made for units that were refused.
