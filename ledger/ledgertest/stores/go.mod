@@ -1,0 +1,31 @@
+module github.com/glasshouse-go/glasshouse/ledger/ledgertest/stores
+
+go 1.26.0
+
+require (
+	github.com/anishathalye/porcupine v1.3.1
+	github.com/glasshouse-go/glasshouse v0.0.0
+	github.com/glasshouse-go/glasshouse/ledger/pgstore v0.0.0
+	github.com/glasshouse-go/glasshouse/ledger/sqlitestore v0.0.0
+	github.com/jackc/pgx/v5 v5.13.0
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/ncruces/go-sqlite3 v0.37.0 // indirect
+	github.com/ncruces/go-sqlite3-wasm/v6 v6.5.35401 // indirect
+	github.com/ncruces/julianday v1.0.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+)
+
+replace (
+	github.com/glasshouse-go/glasshouse => ../../..
+	github.com/glasshouse-go/glasshouse/ledger/pgstore => ../../pgstore
+	github.com/glasshouse-go/glasshouse/ledger/sqlitestore => ../../sqlitestore
+)
