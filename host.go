@@ -199,7 +199,7 @@ func (h *Host[S, C, E, V]) Close(ctx context.Context) error {
 // all lists the games in order of their keys.
 func (h *Host[S, C, E, V]) all() []*desk[S, C, E, V] {
 	h.mu.Lock()
-	desks := slices.Collect(maps.Values(h.desks)) // ordered: sorted below
+	desks := slices.Collect(maps.Values(h.desks)) //ordered:sorted below
 	h.mu.Unlock()
 	slices.SortFunc(desks, func(a, b *desk[S, C, E, V]) int { return strings.Compare(string(a.key), string(b.key)) })
 	return desks
