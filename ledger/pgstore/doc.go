@@ -45,6 +45,15 @@
 // every game touches: house:rake:00 to house:rake:15, chosen by a hash of the
 // game's key, or send many Txs with Ledger.DoAll.
 //
+// # Speed
+//
+// Against a transaction that does the same row by row, on one server of two
+// shared cores (BenchmarkPipelined, transfers between two of 1000 accounts): 25
+// times with Ledger.DoAll in batches of 48. One by one, both wait for one flush
+// of the disk per commit, which took 3 ms there: 1.1 times with one connection,
+// 1.5 with eight; 2.1 times where the server does not wait for the disk. Seal
+// takes 80,000 entries a second.
+//
 // # Other databases
 //
 // The SQL keeps to what YugabyteDB and CockroachDB have, too: no advisory

@@ -196,3 +196,29 @@ func TestDocsAfterAnything(t *testing.T) {
 		}
 	}
 }
+
+// Rows that a store knows to be there are made again if somebody has emptied
+// the tables.
+func TestEmptiedTables(t *testing.T) {
+	ctx := context.Background()
+	p := pool(t, pgtest.URL(t))
+	s := fresh(t, p, pgx.ReadCommitted)
+	l := ledger.New(s, now)
+	tx := func(id string) ledger.Tx {
+		return ledger.Tx{ID: id, Post: pay(id, 2).Post, Docs: []ledger.DocWrite{{Key: ledger.DocKey(id)}}, Count: []ledger.Count{{Key: "n", Delta: 1, Max: 9}}}
+	}
+	for _, id := range []string{"a", "b"} {
+		_, err := l.Do(ctx, tx(id))
+		require.NoError(t, err)
+	}
+	for _, table := range []string{"tx", "unsealed", "balance", "doc", "counter"} {
+		_, err := p.Exec(ctx, "DELETE FROM ledger_"+table)
+		require.NoError(t, err)
+	}
+	r, err := l.Do(ctx, tx("b"))
+	require.NoError(t, err)
+	require.False(t, r.Replayed)
+	st := replay(t, s)
+	require.Equal(t, uint64(1), st.Seq)
+	require.Equal(t, int64(1), st.Counter("n"))
+}
