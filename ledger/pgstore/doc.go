@@ -39,32 +39,21 @@
 // commits one after the other has that order in the journal; what happens at
 // the same time has one of the orders that explain it.
 //
-// # Hot accounts
-//
-// Txs on one account run one after the other, a disk flush apart. Spread what
-// every game touches: house:rake:00 to house:rake:15, chosen by a hash of the
-// game's key, or send many Txs with Ledger.DoAll.
-//
 // # Speed
 //
 // Against a transaction that does the same row by row, on one server of two
-// shared cores (BenchmarkPipelined, transfers between two of 1000 accounts): 25
-// times with Ledger.DoAll in batches of 48. One by one, both wait for one flush
-// of the disk per commit, which took 3 ms there: 1.1 times with one connection,
-// 1.5 with eight; 2.1 times where the server does not wait for the disk. Seal
-// takes 80,000 entries a second.
-//
-// # Other databases
-//
-// The SQL keeps to what YugabyteDB and CockroachDB have, too: no advisory
-// locks, triggers, notifications, sequences or temporary tables, no code on the
-// server; realm leads every key, so tables can be spread by it. The tests run
-// on PostgreSQL, at READ COMMITTED and at SERIALIZABLE.
+// shared cores (BenchmarkPipelined): 25 times with Ledger.DoAll, 48 at a time.
+// One by one, both wait for a flush of the disk per commit, 3 ms there: 1.1
+// times with one connection, 1.5 with eight; 2.1 where the server does not wait
+// for the disk. Txs on one account run one after the other, a flush apart:
+// spread what every game touches over house:rake:00 to house:rake:15 by a hash
+// of the game's key, or use DoAll.
 //
 // # Tables
 //
 // They begin with "ledger_" and lie in the first schema of search_path. They
-// are not those of package sqlstore, which would write a journal row three
-// times here; each refuses the tables of the other. Migrations run when a store
-// is opened, one process at a time.
+// are not those of package sqlstore; each refuses the tables of the other.
+// Migrations run when a store is opened, one process at a time. The SQL keeps
+// to what YugabyteDB and CockroachDB have, too, and realm leads every key; the
+// tests run on PostgreSQL, at READ COMMITTED and at SERIALIZABLE.
 package pgstore
