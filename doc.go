@@ -14,8 +14,8 @@
 // in one unit; View and Observe are what one person may see. The packages do no I/O, start no goroutine, read no clock
 // and own no randomness, so the same input gives the same bytes anywhere.
 //
-// [Table] runs one game over a ledger, synchronously. It is optional: a backend that wants to may call Step and
-// ledger.Do by itself.
+// [Table] runs one game over a ledger, synchronously; [Host] runs many, fires their clocks and tells subscribers. Both
+// are optional: a backend that wants to may call Step and ledger.Do by itself.
 //
 // # Errors
 //

@@ -93,7 +93,8 @@ type Machine[S any, C Command, E Event, V any] interface {
 	Snapshot() []byte
 }
 
-// Codec reads and writes one closed set of types as strict JSON, {"kind":…,"data":{…}}.
+// Codec reads and writes one closed set of types as strict JSON, {"kind":…,"data":{…}}; a type without fields has no
+// data, {"kind":…}.
 type Codec[T any] interface {
 	Marshal(v T) ([]byte, error)
 	Unmarshal(data []byte) (T, error)

@@ -50,6 +50,10 @@ type pending[S, C, E any] struct {
 // OpenTable takes the game at key from the ledger, or, if there is none yet, starts with fresh, which it will store
 // with the first step. secrets is the host's own key ring, from which the game makes its seeds; it may be nil only if
 // the game draws nothing or every Input brings its own Draw. The key has at most MaxKey bytes, else ledger.ErrInvalid.
+//
+// The key must be the one that belongs to fresh (battle.Key of its id): nobody checks that. A game that is there goes
+// on with the config it began with, whatever fresh says. To open only a game that is there, read its document before:
+// Version 0 means that there is none. A [Host] does so by itself (ErrNoGame).
 func OpenTable[S Machine[S, C, E, V], C Command, E Event, V any](
 	ctx context.Context, rules Rules[S, C, E, V], money *ledger.Ledger, secrets *fair.Keyring, key ledger.DocKey, fresh S,
 ) (*Table[S, C, E, V], error) {

@@ -22,7 +22,8 @@
 //
 // [Settle] is the settlement as a free function: winners by mode, ties by policy, and four ways to share the items, the
 // source's own to the bit among them. Its equations are checked every time: no cent and no item is made or lost unseen.
-// [Edge] tells what a policy gives the house.
+// [Edge] tells what a policy gives the house. With Pool, the default payout, what the winners miss and no item of
+// Config.Catalogue fits stays with the house: without a catalogue that can be much, so look at Edge before you choose.
 //
 // # What is promised
 //
@@ -32,6 +33,36 @@
 //
 // A battle is paid for with each seat and paid out with its last step, in the same ledger transaction as its state: two
 // people cannot take one seat, and nothing is paid twice or for nothing.
+//
+// # Commands as JSON
+//
+// A command with fields has "data", be it {} where all of them may be left out; one without fields has none:
+// {"kind":"join","data":{"team":2}}, {"kind":"leave"}. The creator's own client seed comes with Seed, after Create.
+//
+// # A record from the ledger
+//
+// The turns that NewRecord wants are those that Table.Do and Table.Tick returned. The journal has them too, and the
+// config is the state's:
+//
+//	entries, err := money.Journal(ctx, ledger.JournalQuery{Doc: battle.Key(id)})
+//	…
+//	record, err := battle.NewRecord(table.State().Config(), func(yield func(battle.Turn, error) bool) {
+//		for _, entry := range entries {
+//			if turn, err := battle.Rules().UnmarshalTurn(entry.Tx.Memo); !yield(turn, err) {
+//				return
+//			}
+//		}
+//	})
+//
+// # A record by hand
+//
+// Whoever checks a record with tools of his own needs fair/SPEC.md and what a battle puts into it: the kind is
+// "battle", the session Config.ID, the hash of the rules config_hash, which is the SHA-256 of
+// "glasshouse/battle/config/1", a line feed, and the bytes of the record's config as they stand. There is one table a
+// round, in the order of the cases; its items are named by their rows. There is one contribution a seat, in seat order:
+// the user as Joined names him (bots too), operator for bots, and the client seed in UTF-8. A roll is
+// Roll(10,000,000) on the path that stands beside it. record_digest is the SHA-256 of all bytes before
+// ,"record_digest". Battles with Legacy52 roll by that scheme instead.
 //
 // # Words
 //

@@ -50,10 +50,10 @@ type Policy struct {
 //
 // Pool is the source's settlement. The share is ⌊V/n⌋. Drops worth more than it go to the house; the others go one by
 // one to the winner who holds least, the first such by seat. A winner above the share then loses his largest drop that
-// is worth no more than the excess, again and again (at most n−1 cents, unless Unsorted). A winner below it gets the
-// largest catalogue item that fits into the deficit, again and again, at most 200 of them. It promises that nobody ends
-// below the share by more than the cheapest catalogue item, short of the limit, and it does not conserve value:
-// HouseGain can have either sign.
+// is worth no more than the excess, again and again (drops of at most n−1 cents, unless Unsorted: what larger drops are
+// above the share by, he keeps as Overshoot). A winner below it gets the largest catalogue item that fits into the
+// deficit, again and again, at most 200 of them. It promises that nobody ends below the share by more than the cheapest
+// catalogue item, short of the limit, and it does not conserve value: HouseGain can have either sign.
 //
 // PoolCash is Pool, and then cash: what a winner's items miss of the share, and one cent to each of the first V mod n
 // winners. Nobody ends below ⌊V/n⌋, and HouseGain = −Overshoot.

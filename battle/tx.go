@@ -15,7 +15,7 @@ const (
 	ItemsAccount ledger.AccountID = "house:items"  // mints the items that winners take home
 )
 
-// UserAccount is where a user's money and items are.
+// UserAccount is where a user's money and items are: a balance of Config.Asset, and one of each ItemAsset he won.
 func UserAccount(user string) ledger.AccountID { return ledger.AccountID("user:" + user) }
 
 // ItemAsset is an item as the ledger counts it, in pieces.
