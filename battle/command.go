@@ -49,7 +49,7 @@ type (
 		Key string `json:"key"`
 	}
 
-	// Beacon brings the public random value that was named when entries closed. The host's.
+	// Beacon brings the public random value that was named when entries closed, once it is out. The host's.
 	Beacon struct {
 		Value fair.Beacon `json:"value"`
 	}
@@ -62,7 +62,7 @@ type (
 	}
 
 	// Void ends a battle that cannot go on, all entries back: while it waits, and after the start as long as no roll
-	// is known. The host's.
+	// is known: where a beacon is waited for, until the moment it comes out. The host's.
 	Void struct {
 		Reason string `json:"reason"` // at most 200 bytes; players see it
 	}

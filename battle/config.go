@@ -21,14 +21,16 @@ const (
 	MaxRoll  = 10_000_000 // rolls are 1..MaxRoll
 	MaxItems = 10_000     // rows of a case, and of the catalogue
 
-	maxText    = 1024           // bytes of a name or image
-	maxMillis  = 24 * 3_600_000 // of a phase or an expiry, ms
-	minBeacon  = 1              // rounds
-	maxBeacon  = 1_000          // rounds
-	configTag  = "glasshouse/battle/config/1\n"
-	expiryMS   = 30 * 60 * 1000
-	beaconMS   = 10 * 60 * 1000
-	beaconStep = 2
+	maxText     = 1024            // bytes of a name or image
+	maxDecimals = 20              // of a drop chance
+	maxChance   = 4 + maxDecimals // bytes of a drop chance, "100." and the decimals
+	maxMillis   = 24 * 3_600_000  // of a phase or an expiry, ms
+	minBeacon   = 1               // rounds
+	maxBeacon   = 1_000           // rounds
+	configTag   = "glasshouse/battle/config/1\n"
+	expiryMS    = 30 * 60 * 1000
+	beaconMS    = 10 * 60 * 1000
+	beaconStep  = 2
 )
 
 // Config is everything about a battle that is fixed when it is created. It is plain data, and its hash is part of the
@@ -95,7 +97,7 @@ type CaseItem struct {
 	WeaponCategory string `json:"weapon_category,omitempty"`
 	Exterior       string `json:"exterior,omitempty"`
 	StatTrak       bool   `json:"stat_trak,omitempty"`
-	Weight         uint64 `json:"weight,omitempty"` // for display only: the range decides
+	Weight         uint64 `json:"weight,omitempty"` // for display only, up to 2^53: the range decides
 	First          uint64 `json:"first"`
 	Last           uint64 `json:"last"`
 	// DropChance is the chance shown to players, in percent, as decimal text. It must be that of the range, rounded to
@@ -403,6 +405,8 @@ func (c CaseItem) check(path string) error {
 		return bad(path+".first", "%d, want 1 to %d", c.First, MaxRoll)
 	case c.Last < c.First || c.Last > MaxRoll:
 		return bad(path+".last", "%d, want %d to %d", c.Last, c.First, MaxRoll)
+	case c.Weight > 1<<53:
+		return bad(path+".weight", "%d, want 0 to 2^53", c.Weight)
 	case c.DropChance != "" && !c.shows(c.DropChance):
 		return bad(path+".drop_chance", "%.20q is not the chance of rolls %d to %d, %s %%", c.DropChance, c.First, c.Last, c.Chance())
 	}
@@ -411,6 +415,9 @@ func (c CaseItem) check(path string) error {
 
 // shows reports whether text is the row's chance in percent, rounded to the digits it has.
 func (c CaseItem) shows(text string) bool {
+	if len(text) > maxChance {
+		return false
+	}
 	whole, frac, decimals := len(text), 0, 0
 	for i := range len(text) {
 		switch {
@@ -424,7 +431,7 @@ func (c CaseItem) shows(text string) bool {
 	}
 	decimals = frac
 	shown, ok := new(big.Rat).SetString(text)
-	if !ok || decimals > 20 || whole > 3 || (whole > 1 && text[0] == '0') {
+	if !ok || decimals > maxDecimals || whole > 3 || (whole > 1 && text[0] == '0') {
 		return false
 	}
 	exact := big.NewRat(int64(c.Last-c.First+1), MaxRoll/100)

@@ -28,7 +28,7 @@ const (
 	ErrPlayersOnly      RuleError = "players_only"        // glasshouse.System has no seat
 	ErrClientSeed       RuleError = "bad_client_seed"     // longer than 64 bytes, or no valid UTF-8
 	ErrTooLate          RuleError = "too_late"            // the clock of the situation has run out
-	ErrNotDue           RuleError = "not_due"             // the clock has not run out yet
+	ErrNotDue           RuleError = "not_due"             // the clock has not run out yet, or the beacon is not out
 	ErrStaleKey         RuleError = "stale_key"           // no clock of that key is running
 	ErrNoBeacon         RuleError = "no_beacon_expected"  // the battle waits for no public random value
 	ErrBadBeacon        RuleError = "bad_beacon"          // not the value that was named when entries closed

@@ -429,12 +429,17 @@ func (v *verifier) unproven() {
 	r.Unproven("when the commitment was shown to the players, unless its digest was published elsewhere")
 	r.Unproven("that no other battle was begun and silently dropped")
 	r.Unproven("who the players are, and that times and names are true, unless the record's digest was published elsewhere")
+	r.Unproven("that the config is the one the players were shown, unless its hash was published elsewhere: the commitment binds the seed alone")
+	r.Unproven("that the client seeds are those the players sent: each can look for his own, and for the freeze he was shown")
 	r.Unproven("that the items and the money were handed over: see the ledger's journal")
 	if s.setup.cfg.Compat.Legacy52 {
 		r.Unproven("that the seeds of scheme legacy/52 were not chosen: the house made them after entries were closed")
 	}
 	if s.setup.cfg.Beacon == nil && s.Status() == StatusFinished {
 		r.Unproven("that the house did not choose its seed together with a player: no public random value was mixed in")
+	}
+	if c := s.d.Cancelled; c != nil && !c.Void && c.Reason == reasonNoBeacon {
+		r.Unproven("that the beacon's value could not be had: who has it and the seed knows the rolls, and may have called the battle off for them")
 	}
 	for _, p := range s.d.Seats {
 		if p.User != "" && !p.Bot && p.ClientSeed == "" {

@@ -220,6 +220,7 @@ var refusals = []struct {
 		g := started(t, testConfig(withBeacon))
 		_, target := g.s.life().Target()
 		right := beaconOf(target)
+		g.now = outOfBeacon(g)
 		for name, b := range map[string]fair.Beacon{
 			"round before": beaconOf(target - 1), "round after": beaconOf(target + 1), "nothing": {},
 			"no signature":         {Round: target, Randomness: right.Randomness},

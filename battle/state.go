@@ -260,6 +260,13 @@ func (s *State) rollsKnown() bool {
 	return s.d.Life != nil && s.d.Life.Root() != nil
 }
 
+// beaconOut reports whether the beacon that is waited for has come out by now: with it the host, who has the seed, can
+// work out the rolls.
+func (s *State) beaconOut() bool {
+	at, ok := s.has(beaconKey)
+	return ok && s.setup.cfg.Beacon != nil && s.d.At >= at-s.setup.cfg.Beacon.Timeout
+}
+
 // has reports whether the clock of that key is running, and until when.
 func (s *State) has(key string) (at int64, ok bool) {
 	return s.d.Clock.At, key != "" && s.d.Clock.Key == key

@@ -269,6 +269,9 @@ func (st *step) void(cmd Void) error {
 			return err
 		}
 	}
+	if st.beaconOut() {
+		return ErrRollsKnown
+	}
 	st.end(Cancelled{Void: true, Reason: cmd.Reason})
 	return nil
 }
@@ -373,6 +376,9 @@ func (st *step) beacon(cmd Beacon) error {
 	}
 	if err := st.inTime(beaconKey); err != nil {
 		return err
+	}
+	if !st.beaconOut() { // a host whose clock is behind may have closed the entries too late
+		return ErrNotDue
 	}
 	if _, err := st.d.Life.Beacon(cmd.Value); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadBeacon, err)
@@ -663,7 +669,7 @@ func (s *State) onPhase(ev PhaseStarted) error {
 	switch {
 	case ev.Phase == PhaseAwaitingBeacon:
 		s.d.Clock = clock{beaconKey, ev.EndsAt}
-	case ev.EndsAt > 0:
+	case ev.Phase != PhaseRoundStarting || !s.setup.cfg.Compat.Legacy52: // else the nonces come first
 		s.d.Clock = clock{s.phaseKey(), ev.EndsAt}
 	}
 	return nil
@@ -713,7 +719,7 @@ func (s *State) onCancelled(ev Cancelled) error {
 	if s.d.Status != StatusWaiting && s.d.Status != StatusInProgress {
 		return errors.New("already over")
 	}
-	if s.rollsKnown() {
+	if s.rollsKnown() || ev.Void && s.beaconOut() {
 		return errors.New("the rolls are known")
 	}
 	s.d.Cancelled = &ev
