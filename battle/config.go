@@ -33,9 +33,10 @@ const (
 	beaconStep  = 2
 )
 
-// Config is everything about a battle that is fixed when it is created. It is plain data, and its hash is part of the
-// commitment: prices, ranges and values cannot change under players who have paid. Fields left out take the defaults
-// written beside them; see WithDefaults.
+// Config is everything about a battle that is fixed when it is created. It is plain data. Its hash is published with
+// the commitment to the seed, which does not hold it, and goes into every roll: prices, ranges and values cannot change
+// under players who have paid and kept that hash. Fields left out take the defaults written beside them; see
+// WithDefaults.
 type Config struct {
 	// ID names the battle, 1..40 bytes of [A-Za-z0-9._/@-]. Its document is battle:ID, its escrow escrow:battle:ID.
 	ID string `json:"id"`

@@ -2,9 +2,10 @@
 // the winning side shares out all the items.
 //
 // A [Config] fixes everything when the battle is created: cases with their items and ranges, prices, layout, mode,
-// policies, timeline. Its hash is part of the commitment. [New] makes the [State] before the first step, which is the
-// host's [Create]; players [Join], [Seed], [Leave], the creator may [AddBots] or [Cancel]; once every seat is taken the
-// battle runs by its clocks: the host steps [Expire] when [State.Deadline] has come.
+// policies, timeline. Its hash is published with the commitment, and every roll depends on it. [New] makes the [State]
+// before the first step, which is the host's [Create]; players [Join], [Seed], [Leave], the creator may [AddBots] or
+// [Cancel]; once every seat is taken the battle runs by its clocks: the host steps [Expire] when [State.Deadline] has
+// come.
 //
 //	s, err := battle.New(cfg)
 //	next, turn, err := s.Step(glasshouse.Input{Actor: "ana", At: now}, battle.Join{Team: 2, ClientSeed: "my words"})

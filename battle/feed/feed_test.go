@@ -53,6 +53,16 @@ func TestJoinAndLeave(t *testing.T) {
 		sample{"", "battle:updated", 0, `{"id":"9","status":"WAITING","playersCount":1,"maxPlayers":4}`})
 }
 
+// A new battle has one player, also if it is announced late.
+func TestCreatedLate(t *testing.T) {
+	g := newGame(t, duo(), bank(t))
+	s, turn, err := g.s.Step(glasshouse.Input{Actor: glasshouse.System, At: g.now, Draw: g.draws}, battle.Create{})
+	require.NoError(t, err)
+	later, _, err := s.Step(glasshouse.Input{Actor: "bob", At: g.now}, battle.Join{Team: 2})
+	require.NoError(t, err)
+	require.Equal(t, Messages(s, turn, nil), Messages(later, turn, nil))
+}
+
 // Contradiction 19: startsAt is the end of the countdown.
 func TestLastSeatStarts(t *testing.T) {
 	g := newGame(t, duo(duel), bank(t))

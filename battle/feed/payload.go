@@ -164,7 +164,7 @@ func (f *scene) createdPayload() createdBattle {
 	b := createdBattle{
 		ID: f.cfg.ID, Mode: modeName(f.v), Lowest: lowestMark(f.v), Type: f.cfg.Layout.SourceName(),
 		Status: upper(battle.StatusWaiting), TotalValueCents: decimal(f.v.Entry),
-		PlayersCount: f.taken(), MaxPlayers: f.cfg.Layout.Seats(),
+		PlayersCount: 1, MaxPlayers: f.cfg.Layout.Seats(), // the creator
 		Creator: Person{f.cfg.Creator, who.Username, who.AvatarURL}, IsPrivate: f.cfg.Private,
 	}
 	for i, cs := range f.cfg.Cases {
