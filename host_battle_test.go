@@ -347,3 +347,16 @@ func TestSweepLeavesABattleAloneWhoseRollsAreKnown(t *testing.T) {
 		require.Equal(t, battle.StatusFinished, endsOnce(t, money, duel("b")))
 	})
 }
+
+func TestAGameIsPlayedUnderItsOwnKeyOnly(t *testing.T) {
+	money := ledger.New(ledger.NewMemory(), time.Now)
+	fresh, err := battle.New(duel("one"))
+	require.NoError(t, err)
+	open := func(key ledger.DocKey, s *battle.State) error {
+		_, err := glasshouse.OpenTable(t.Context(), battle.Rules(), money, nil, key, s)
+		return err
+	}
+	require.Equal(t, ledger.ErrInvalid{Field: "key", Why: "want battle:one"}, open("battle:two", fresh))
+	require.ErrorIs(t, open("battle:one", nil), glasshouse.ErrNoGame)
+	require.NoError(t, open("battle:one", fresh))
+}

@@ -112,6 +112,8 @@ type Rules[S Machine[S, C, E, V], C Command, E Event, V any] struct {
 	Void     func(reason string) C                     // ends a game that cannot go on, money back
 	Due      func(s S, now time.Time) (cmd C, ok bool) // what System has to step now, if anything
 
+	// Key is the document that belongs to a game, so that no game is played under two keys. Optional.
+	Key func(s S) ledger.DocKey
 	// Seated reports whether actor takes part, so that he sees each state at once and others see him come and go.
 	// Optional: without it nobody does, which matters only where spectators see the game later.
 	Seated func(s S, actor string) bool

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -51,9 +52,9 @@ type pending[S, C, E any] struct {
 // with the first step. secrets is the host's own key ring, from which the game makes its seeds; it may be nil only if
 // the game draws nothing or every Input brings its own Draw. The key has at most MaxKey bytes, else ledger.ErrInvalid.
 //
-// The key must be the one that belongs to fresh (battle.Key of its id): nobody checks that. A game that is there goes
-// on with the config it began with, whatever fresh says. To open only a game that is there, read its document before:
-// Version 0 means that there is none. A [Host] does so by itself (ErrNoGame).
+// The key must be the game's own (battle.Key of its id), else ledger.ErrInvalid: a second game under another key could
+// be shown in place of the first. A game that is there goes on with the config it began with, whatever fresh says. To
+// open only a game that is there, pass a nil fresh: if it is not, that is ErrNoGame.
 func OpenTable[S Machine[S, C, E, V], C Command, E Event, V any](
 	ctx context.Context, rules Rules[S, C, E, V], money *ledger.Ledger, secrets *fair.Keyring, key ledger.DocKey, fresh S,
 ) (*Table[S, C, E, V], error) {
@@ -66,6 +67,9 @@ func OpenTable[S Machine[S, C, E, V], C Command, E Event, V any](
 	}
 	if err := t.load(ctx); err != nil {
 		return nil, err
+	}
+	if rules.Key != nil && rules.Key(t.State()) != key {
+		return nil, ledger.ErrInvalid{Field: "key", Why: "want " + string(rules.Key(t.State()))}
 	}
 	return t, nil
 }
@@ -80,7 +84,11 @@ func (t *Table[S, C, E, V]) load(ctx context.Context) error {
 		return nil
 	}
 	s := t.fresh
-	if doc.Version > 0 {
+	if doc.Version == 0 {
+		if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.IsNil() {
+			return ErrNoGame
+		}
+	} else {
 		config, err := t.money.Doc(ctx, ConfigKey(t.key))
 		if err != nil {
 			return err

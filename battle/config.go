@@ -190,8 +190,9 @@ func (c Config) Entry() int64 {
 	return sum
 }
 
-// Policy is how the config settles.
+// Policy is how the config settles, defaults filled in.
 func (c Config) Policy() Policy {
+	c = c.WithDefaults()
 	return Policy{Payout: c.Payout, Ties: c.Ties, Unsorted: c.Compat.PoolUnsorted}
 }
 

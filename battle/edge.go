@@ -47,8 +47,8 @@ const (
 )
 
 // Edge tells what a policy gives the house in the battles of a config, whose own payout and tie policies it takes the
-// place of. Every roll is taken as independent and uniform, and no seat as a bot's. To ask for the config's own policies
-// where they may have been left out, pass cfg.WithDefaults().Policy().
+// place of. Every roll is taken as independent and uniform, and no seat as a bot's. For the config's own policies pass
+// cfg.Policy().
 //
 // Where the items of the cases can fall in few enough ways the answer is exact: all of them are settled, each with its
 // probability. Otherwise battles are simulated. An error is that of the config, of Settle, or of the options.

@@ -37,6 +37,7 @@ func Rules() glasshouse.Rules[*State, Command, Event, View] {
 			d := s.Deadline()
 			return Expire{Key: d.Key}, d.Key != "" && !now.Before(d.At)
 		},
+		Key:    func(s *State) ledger.DocKey { return Key(s.setup.cfg.ID) },
 		Seated: func(s *State, actor string) bool { return s.seatOf(actor) >= 0 },
 	}
 }

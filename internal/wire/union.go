@@ -67,8 +67,11 @@ func (u *Union[T]) Unmarshal(data []byte) (T, error) {
 	if !ok {
 		return zero, fmt.Errorf("kind: unknown kind %q", clip(in.Kind))
 	}
-	if (t.NumField() > 0) != (in.Data != nil) {
-		return zero, fmt.Errorf("%s: data is missing or too much", in.Kind)
+	switch {
+	case t.NumField() > 0 && in.Data == nil:
+		return zero, fmt.Errorf("%s: data is missing", in.Kind)
+	case t.NumField() == 0 && in.Data != nil:
+		return zero, fmt.Errorf("%s: data is too much, it has none", in.Kind)
 	}
 	p := reflect.New(t)
 	if in.Data != nil {

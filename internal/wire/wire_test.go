@@ -100,7 +100,7 @@ func TestUnion(t *testing.T) {
 		require.Equal(t, in, string(out))
 	}
 	for in, want := range map[string]string{
-		`{"kind":"dash"}`: `unknown kind "dash"`, `{}`: `unknown kind ""`, `{"kind":"dot","data":{}}`: "dot: data is missing or too much",
+		`{"kind":"dash"}`: `unknown kind "dash"`, `{}`: `unknown kind ""`, `{"kind":"dot","data":{}}`: "dot: data is too much, it has none",
 		`{"kind":"line"}`: "line: data is missing", `{"kind":"line","data":{"width":1}}`: `line: unknown field "width"`,
 		`{"kind":"line","data":null}`: "must not be null", `{"kind":"line","data":{"len":1},"x":1}`: `unknown field "x"`,
 		`{"kind":"` + strings.Repeat("x", 99) + `"}`: "at most 64",

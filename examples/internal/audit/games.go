@@ -71,8 +71,11 @@ func (g *games) follow(key ledger.DocKey, e ledger.Entry) error {
 			return err
 		}
 		s, err := battle.New(cfg)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case battle.Key(cfg.ID) != key:
+			return fmt.Errorf("battle %s is played under a key that is not its own", cfg.ID)
 		}
 		one = &game{cfg: cfg, state: s}
 		g.open[key] = one
