@@ -465,16 +465,13 @@ func (d *desk[S, C, E, V]) close(ctx context.Context) error {
 	return err
 }
 
-// end stops the clocks and the subscriptions.
+// end stops the clocks and leaves the subscriptions, whose channels are closed when the Host stops.
 func (d *desk[S, C, E, V]) end() {
 	d.closed = true
 	for _, t := range []*time.Timer{d.timer, d.delay} {
 		if t != nil {
 			t.Stop()
 		}
-	}
-	for _, s := range d.subs {
-		s.end(false)
 	}
 	d.subs = nil
 }
@@ -611,7 +608,7 @@ func (d *desk[S, C, E, V]) release() error {
 }
 
 // arm sets the timer to the game's deadline, or, if that has passed, to when wait is over, so that what fails is not
-// tried in a tight loop; or to when the game is put away.
+// tried in a tight loop; or to when the game is put away. An engine that panics here is asked again later.
 func (d *desk[S, C, E, V]) arm(wait time.Duration) error {
 	if d.timer != nil {
 		d.timer.Stop()
@@ -620,27 +617,34 @@ func (d *desk[S, C, E, V]) arm(wait time.Duration) error {
 	if d.closed {
 		return nil
 	}
-	return safely(func() error {
-		due := d.table.State().Deadline()
-		left := due.At.Sub(d.host.cfg.Now())
-		if left <= 0 {
-			left = wait
-		}
-		switch {
-		case d.idle():
-			d.timer = time.AfterFunc(max(linger, d.host.cfg.SpectatorDelay), func() { d.host.spawn(d.key, d.putAway) })
-		case due.Key != "":
-			d.timer = time.AfterFunc(left, func() {
-				d.host.spawn(d.key, func() error {
-					if _, _, err := d.tick(d.host.ctx); !errors.Is(err, errGone) {
-						return err
-					}
-					return nil
-				})
-			})
-		}
+	var idle bool
+	var due Deadline
+	err := safely(func() error {
+		idle, due = d.idle(), d.table.State().Deadline()
 		return nil
 	})
+	left := due.At.Sub(d.host.cfg.Now())
+	f := d.fire
+	switch {
+	case err != nil:
+		left = d.host.cfg.Retry
+	case idle:
+		left, f = max(linger, d.host.cfg.SpectatorDelay), d.putAway
+	case due.Key == "":
+		return nil
+	case left <= 0:
+		left = wait
+	}
+	d.timer = time.AfterFunc(left, func() { d.host.spawn(d.key, f) })
+	return err
+}
+
+// fire is tick, as the timer calls it.
+func (d *desk[S, C, E, V]) fire() error {
+	if _, _, err := d.tick(d.host.ctx); !errors.Is(err, errGone) {
+		return err
+	}
+	return nil
 }
 
 // Subscribe connects viewer ("" = a spectator) to the game at key. A person has one connection to a game: an older one
@@ -755,7 +759,7 @@ func (d *desk[S, C, E, V]) show(s *Subscription[V], m moment[S, E], online []str
 		}
 		var err error
 		if m.n > s.seen {
-			msg.Resync = m.gap || s.seen == 0 || m.n > s.seen+1
+			msg.Resync = m.gap || m.n > s.seen+1
 			if !msg.Resync {
 				if msg.Events, err = d.observe(m, s.viewer); err != nil {
 					msg.Events, msg.Resync = nil, true

@@ -67,7 +67,7 @@ func (a *arcade) process() *process {
 	store := &faulty{Store: a.memory}
 	return &process{store, glasshouse.NewHost(glasshouse.HostConfig[*battle.State, battle.Command, battle.Event, battle.View]{
 		Rules: battle.Rules(), Money: ledger.New(store, time.Now), Secrets: secrets(), Now: time.Now,
-		SpectatorDelay: time.Second, Poll: 5 * time.Second,
+		SpectatorDelay: time.Second, Poll: 10 * time.Second,
 		OnError: func(key ledger.DocKey, err error) {
 			// What a dead process reports is its own affair; the rest would be a fault, but for what cannot be voided.
 			if !store.dead.Load() && !errors.Is(err, errDead) && !errors.Is(err, battle.ErrRollsKnown) {
@@ -212,7 +212,7 @@ func TestTwoHostsThatDieAtAnyTimePlayEveryBattleOnce(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		for began := time.Now(); time.Since(began) < 3*time.Minute; {
-			time.Sleep(time.Duration(r.IntN(8000)) * time.Millisecond)
+			time.Sleep(time.Duration(r.IntN(12_000)) * time.Millisecond)
 			a.kill(r)
 			for range 2 { // both sweep
 				h := a.any(r)
@@ -226,7 +226,7 @@ func TestTwoHostsThatDieAtAnyTimePlayEveryBattleOnce(t *testing.T) {
 		wg.Wait()
 		time.Sleep(3 * time.Minute)
 		require.Empty(t, a.errs.take())
-		require.Greater(t, a.died, 20)
+		require.Greater(t, a.died, 10)
 
 		last := audit(t, money)
 		ends := map[battle.Status]int{}
@@ -241,7 +241,9 @@ func TestTwoHostsThatDieAtAnyTimePlayEveryBattleOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, got.got, again)
 		}
-		require.Equal(t, last, audit(t, money))
+		entries, err := money.Journal(t.Context(), ledger.JournalQuery{})
+		require.NoError(t, err)
+		require.Equal(t, last, entries[len(entries)-1].Hash, "asking again has changed nothing")
 		t.Logf("%d battles: %d finished, %d cancelled; %d processes died", battles, ends[battle.StatusFinished], ends[battle.StatusCancelled], a.died)
 	})
 }
