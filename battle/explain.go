@@ -150,3 +150,51 @@ func plural(n int, word string) string {
 	}
 	return strconv.Itoa(n) + " " + word + "s"
 }
+
+// Explain writes the battle so far for people to read: how it was created, who sits where, what was opened round by
+// round, and once it is finished the settlement. Nothing in it is secret. An error is w's.
+func (s *State) Explain(w io.Writer) error {
+	var b bytes.Buffer
+	cfg, v := &s.setup.cfg, s.View("")
+	fmt.Fprintf(&b, "Battle %s, %s, mode %s", cfg.ID, cfg.Layout, cfg.Mode)
+	if cfg.Lowest {
+		b.WriteString(", the lowest wins")
+	}
+	l := Labels{Item: func(r Record) string { return s.itemOf(r).Name }}
+	fmt.Fprintf(&b, ", by %s; a seat costs %s %s\n", cfg.Creator, l.amount(s.setup.entry), cfg.Asset)
+	fmt.Fprintf(&b, "Commitment %s, config %s\n", v.Commitment, v.ConfigHash)
+	names := make([]string, len(v.Seats))
+	for i, p := range v.Seats {
+		names[i] = p.User
+		switch {
+		case p.User == "":
+			names[i] = "free"
+		case p.Bot:
+			names[i] = p.Name
+		}
+		fmt.Fprintf(&b, "  team %d, seat %d: %s\n", p.Team, i, names[i])
+	}
+	for _, r := range v.Rolls {
+		if r.Seat == 0 {
+			fmt.Fprintf(&b, "Round %d of %d, %s\n", r.Round, len(cfg.Cases), cfg.Cases[r.Round-1].Name)
+		}
+		flip := ""
+		if r.Flip {
+			flip = ", second roulette"
+		}
+		fmt.Fprintf(&b, "  %s rolls %d: %s, %s%s\n", names[r.Seat], r.Roll, r.Item.Name, l.amount(r.Item.Value), flip)
+	}
+	switch {
+	case v.Cancelled != nil:
+		fmt.Fprintf(&b, "Cancelled, every entry paid back: %q\n", v.Cancelled.Reason)
+	case v.Settlement != nil:
+		l.Seat = func(seat int) string { return names[seat] }
+		if err := v.Settlement.Explain(&b, l); err != nil {
+			return err
+		}
+	default:
+		fmt.Fprintf(&b, "It is %s\n", v.Status)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

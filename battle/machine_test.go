@@ -955,3 +955,34 @@ func TestApplyRefusesTurnsThatDoNotFit(t *testing.T) {
 	_, err = NewRecord(g.cfg, turnsOf(g.turns[1:]))
 	require.ErrorContains(t, err, "rev: follows 0")
 }
+
+func TestExplainTellsCreationRoundsAndSettlement(t *testing.T) {
+	g := created(t, testConfig())
+	explain := func() string {
+		var b strings.Builder
+		require.NoError(t, g.s.Explain(&b))
+		return b.String()
+	}
+	waiting := explain()
+	require.Contains(t, waiting, "Battle "+g.cfg.ID+", "+g.cfg.Layout.String()+", mode "+g.cfg.Mode.String())
+	require.Contains(t, waiting, "Commitment "+g.s.View("").Commitment.String())
+	require.Contains(t, waiting, "free\n")
+	require.Contains(t, waiting, "It is waiting\n")
+
+	g = finished(t, testConfig())
+	text := explain()
+	for _, r := range g.s.View("").Rolls {
+		require.Contains(t, text, fmt.Sprintf("rolls %d: %s, %d.%02d", r.Roll, r.Item.Name, r.Item.Value/100, r.Item.Value%100))
+	}
+	for round := range g.cfg.Cases {
+		require.Contains(t, text, fmt.Sprintf("Round %d of %d, %s\n", round+1, len(g.cfg.Cases), g.cfg.Cases[round].Name))
+	}
+	var settlement strings.Builder
+	require.NoError(t, g.s.d.Settlement.Explain(&settlement, Labels{}))
+	first, _, _ := strings.Cut(settlement.String(), "\n")
+	require.Contains(t, text, first)
+
+	g = created(t, testConfig())
+	g.do(g.cfg.Creator, Cancel{})
+	require.Contains(t, explain(), `Cancelled, every entry paid back: "cancelled"`)
+}
