@@ -311,6 +311,11 @@ func TestHostOutlivesAPanicAnywhere(t *testing.T) {
 				w.do(h, "counter:g", "ana", Wind{10_000})
 				w.do(h, "counter:g", "ana", Break{tc.where})
 				w.do(h, "counter:other", "ana", Wind{20_000})
+				if tc.where == "done" { // one that is to be put away
+					w.open(h, "counter:ended")
+					w.do(h, "counter:ended", "ana", Break{"done"})
+					w.do(h, "counter:ended", "ana", End{"won"})
+				}
 				done.Store(true)
 				time.Sleep(time.Minute)
 				synctest.Wait()
